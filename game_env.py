@@ -1,0 +1,411 @@
+"""The Master: 207 numbers in, 3 actions out, 8 reward terms, death and restart (SPEC 2-6, 8).
+
+It is given its Worker and knows it by its primitives alone. Runs on the thread that calls `step`.
+It never sleeps and never looks at a frame: all it knows comes from the published `Perception`.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from config import TICK_HZ, Config, cooldown_s
+from greatwall.contracts import (
+    OBSERVATION_SIZE,
+    TERRAIN_SAMPLES,
+    Action,
+    ActionOrder,
+    FloatArray,
+    FrameArray,
+    Hud,
+    Passing,
+    Perception,
+    WorkerPrimitives,
+)
+from greatwall.errors import Interruption, RestartError, WorkerError
+
+DISTANCE_SCALE_PX = 500.0  # observation: px / 500, 1 when farther or none
+HUD_SCALES = (100.0, 500.0, 10.0)  # arrows, coins, lives
+REWARD_TERMS = (
+    "step",
+    "distance",
+    "coins",
+    "obstacle",
+    "cliff",
+    "wasted_shot",
+    "ignored_enemy",
+    "death",
+)
+FIRST_FRAME_TIMEOUT_S = 30.0  # a detector may load and compile before the first frame is perceived
+FIRST_HUD_TIMEOUT_S = 5.0
+QUEUE_TIMEOUT_S = 1.0
+
+
+class GreatWallEnv(gym.Env[FloatArray, int]):
+    """A run on the Great Wall. Observation: float32 (207,) in [0, 1]; action: 0 wait, 1 jump, 2 shoot.
+
+    `info` carries `reward_terms` (by name), `perception`, `hud`, `timing`; at the end of an episode
+    `run`; on an interruption `interruption`. Raises `WorkerError` for what cannot be survived.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 - gymnasium's own form
+
+    def __init__(self, config: Config, worker: WorkerPrimitives, render_mode: str | None = None) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode: expected None or 'rgb_array', found {render_mode!r}")
+        self.config = config
+        self.worker = worker
+        self.render_mode = render_mode
+        self.observation_space = gym.spaces.Box(0.0, 1.0, (OBSERVATION_SIZE,), np.float32)
+        self.action_space = gym.spaces.Discrete(len(Action))  # type: ignore[assignment]
+        self._period_s = round(TICK_HZ / config.worker.decision_hz) / TICK_HZ
+        self._started = False
+        self._ended_by = ""  # "", "death", "limit" or an interruption
+        self._action_id = 0
+        self._episode = 0
+        self._perception: Perception | None = None
+        self._transition: tuple[Perception, Perception, bool]
+        self._step_terms: dict[str, float] = {}
+        self._step_s = 0.0
+        self._terrain: FloatArray = np.ones(TERRAIN_SAMPLES, np.float32)
+        self._begin_bookkeeping()
+
+    # --- gymnasium ----------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[FloatArray, dict[str, Any]]:
+        """A live run and its first observation.
+
+        With a seed, exactly that course where the device can start one. Without: after a death the
+        restart procedure of SPEC 6; else a new course where the device can, or the run goes on.
+        Raises `RestartError` when no live game can be had, `WorkerError` when there is no Worker.
+        """
+        super().reset(seed=seed)
+        worker = self.worker
+        try:
+            if not self._started:
+                worker.start()
+                self._started = True
+            if self._ended_by not in ("", "death", "limit"):
+                worker.recover()
+            self._make_live(seed)
+            perception = self._first_perception()
+        except Interruption as cause:
+            raise RestartError(
+                f"expected a live game after a restart, found {cause}; check the device and start again"
+            ) from cause
+        self._episode += 1
+        self._ended_by = ""
+        self._perception = perception
+        self._begin_bookkeeping()
+        self._update_terrain()
+        info = self._info(perception, dict.fromkeys(REWARD_TERMS, 0.0), 0.0)
+        return self._get_obs(), info
+
+    def step(self, action: int) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
+        """Post one action, wait until its effect can have been perceived, and judge it (SPEC 8)."""
+        if self._perception is None or self._ended_by:
+            raise RuntimeError("step: expected a running episode, found none; call reset() first")
+        chosen = Action(int(action))
+        before = self._perception
+        started_s = self.worker.clock.now_s()
+        try:
+            after = self._execute(chosen)
+        except Interruption as cause:
+            return self._interrupted(cause)
+        step_s = self.worker.clock.now_s() - started_s
+
+        self._perception = after
+        self._update_terrain()
+        terminated = self.worker.death_triggered.is_set()
+        self._transition = (before, after, terminated)
+        terms = self._calculate_reward(chosen)
+        self._step_terms, self._step_s = terms, step_s
+        self._update_run_stats(chosen)
+        limit = not terminated and self._limit_reached(after)
+        info = self._info(after, terms, step_s)
+        if terminated or limit:
+            self._ended_by = "death" if terminated else "limit"
+            info["run"] = self._run_report()
+            if limit:
+                info["TimeLimit.truncated"] = True
+        return self._get_obs(), math.fsum(terms.values()), terminated, limit, info
+
+    def render(self) -> FrameArray | None:  # type: ignore[override]
+        """The newest screen as RGB uint8 (H, W, 3), or None before the first."""
+        frame = self.worker.latest_frame
+        if self.render_mode is None or frame is None:
+            return None
+        return np.ascontiguousarray(frame.bgr[:, :, ::-1])
+
+    def close(self) -> None:
+        """Stop the Worker and let the device go."""
+        self.worker.close()
+        self._started = False
+
+    # --- acting -------------------------------------------------------------------------------
+
+    def _execute(self, action: Action) -> Perception:
+        """Through the queue and back. At most `step_grace_s` beyond the cooldown, then an interruption."""
+        worker = self.worker
+        self._action_id += 1
+        worker.action_done.clear()
+        order = ActionOrder(self._action_id, action)
+        try:
+            worker.env_action_queue.put(order, timeout=QUEUE_TIMEOUT_S)
+        except queue.Full:
+            raise Interruption("frames_stopped", "the Worker took no action from the queue") from None
+        busy_s = max(cooldown_s(self.config.profile, action), self._period_s)
+        if not worker.wait(worker.action_done, busy_s + self.config.worker.step_grace_s):
+            raise Interruption("frames_stopped", "no frame from after the action was perceived in time")
+        result = worker.result
+        if result is None or result.action_id != order.action_id:
+            found = None if result is None else result.action_id
+            raise WorkerError(
+                f"expected the result of action {order.action_id}, found {found}; "
+                "two masters may be driving one worker: give each its own"
+            )
+        return result.perception
+
+    def _interrupted(self, cause: Interruption) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
+        """The last valid observation, its age, truncated=True; nothing is rewarded."""
+        assert self._perception is not None
+        self._ended_by = cause.reason
+        info = self._info(self._perception, dict.fromkeys(REWARD_TERMS, 0.0), 0.0)
+        info["interruption"] = cause.reason
+        info["interruption_detail"] = cause.detail
+        info["observation_age_s"] = self.worker.clock.now_s() - self._perception.captured_at_s
+        info["run"] = self._run_report()
+        return self._get_obs(), 0.0, False, True, info
+
+    # --- life and restart ---------------------------------------------------------------------
+
+    def _make_live(self, seed: int | None) -> None:
+        worker = self.worker
+        if seed is None and self._ended_by == "" and self._episode == 0:
+            seed = self.config.seed
+        elif seed is None and self._ended_by != "death":
+            seed = int(np.random.SeedSequence([self.config.seed, self._episode]).generate_state(1)[0])
+            seed %= 1_000_000
+        if seed is not None and worker.new_game(seed):
+            return
+        self._wait(worker.perception_ready, FIRST_FRAME_TIMEOUT_S, "a first perceived frame")
+        if self._ended_by == "limit":
+            return  # the run is live and goes on
+        c = self.config.worker
+        for _ in range(c.restart_tries):
+            if self._looks_alive():
+                worker.death_triggered.clear()
+                return
+            worker.env_restart_order.set()
+            ordered_s = worker.clock.now_s()
+            while worker.env_restart_order.is_set():
+                worker.rest(self._period_s)
+                if worker.clock.now_s() - ordered_s > 30.0:
+                    raise RestartError("expected the restart clicks to end within 30 s, found them running")
+        if self._looks_alive():
+            worker.death_triggered.clear()
+            return
+        raise RestartError(
+            f"expected a live game after {c.restart_tries} restarts, found a distance that stands still; "
+            "check that the game is open and that the profile's buttons are where it draws them"
+        )
+
+    def _looks_alive(self) -> bool:
+        """SPEC 6: after a death, wait 1 s, sample the distance, 2 s, sample again; equal means dead.
+
+        Once the clicks are done, one believed HUD read with a life left is proof enough.
+        """
+        worker, c = self.worker, self.config.worker
+        perception = worker.perception
+        if perception is not None and not worker.death_triggered.is_set():
+            hud = perception.hud
+            if hud.lives and self._ended_by == "death" and hud.lives_at_s > self._died_at_s:
+                return True
+        worker.rest(c.restart_wait_s)
+        first = self._distance()
+        worker.rest(c.restart_compare_s)
+        second = self._distance()
+        return first is not None and second is not None and second != first
+
+    def _distance(self) -> int | None:
+        perception = self.worker.perception
+        return None if perception is None else perception.hud.distance
+
+    def _first_perception(self) -> Perception:
+        """Wait for a perception whose HUD has been read at least once since the run began."""
+        worker = self.worker
+        self._wait(worker.perception_ready, FIRST_FRAME_TIMEOUT_S, "a first perceived frame")
+        waited_s = 0.0
+        while True:
+            perception = worker.perception
+            if perception is not None and None not in perception.hud[:4]:
+                return perception
+            if waited_s > FIRST_HUD_TIMEOUT_S:
+                break
+            worker.rest(self._period_s)
+            waited_s += self._period_s
+        found = "no perception" if perception is None else f"{perception.hud[:4]}"
+        raise RestartError(
+            f"expected lives, arrows, coins and distance on the screen, found {found}; "
+            "check that the game is in front and the HUD boxes of the profile"
+        )
+
+    def _wait(self, event: threading.Event, timeout_s: float, what: str) -> None:
+        if not self.worker.wait(event, timeout_s):
+            raise WorkerError(f"expected {what} within {timeout_s:.0f} s, found none; check the device")
+
+    def _limit_reached(self, after: Perception) -> bool:
+        limits = self.config.env
+        far = limits.max_distance_m and self._run["distance_m"] >= limits.max_distance_m
+        late = limits.max_seconds and after.captured_at_s - self._began_at_s >= limits.max_seconds
+        return bool(far or late)
+
+    # --- observation --------------------------------------------------------------------------
+
+    def _update_terrain(self) -> None:
+        assert self._perception is not None
+        self._terrain = self._perception.ground.cells
+
+    def _get_obs(self) -> FloatArray:
+        """float32 (207,): 200 terrain cells, 4 distances, arrows, coins, lives; all in [0, 1]."""
+        p = self._perception
+        assert p is not None
+        hud = p.hud
+        observation = np.empty(OBSERVATION_SIZE, np.float32)
+        observation[:TERRAIN_SAMPLES] = self._terrain
+        observation[TERRAIN_SAMPLES:] = (
+            min(p.nearest_danger / DISTANCE_SCALE_PX, 1.0),
+            min(p.nearest_enemy / DISTANCE_SCALE_PX, 1.0),
+            min(p.nearest_soul / DISTANCE_SCALE_PX, 1.0),
+            min(p.nearest_coin / DISTANCE_SCALE_PX, 1.0),
+            min((hud.arrows or 0) / HUD_SCALES[0], 1.0),
+            min((hud.coins or 0) / HUD_SCALES[1], 1.0),
+            min((hud.lives or 0) / HUD_SCALES[2], 1.0),
+        )
+        return observation
+
+    # --- reward -------------------------------------------------------------------------------
+
+    def _begin_bookkeeping(self) -> None:
+        """Previous values afresh, so that nothing of the last run is rewarded."""
+        p = self._perception
+        self._previous: Hud = Hud() if p is None else p.hud
+        self._died_at_s = -math.inf
+        self._began_at_s = 0.0 if p is None else p.captured_at_s
+        self._last_serial = p.passings[-1].serial if p is not None and p.passings else -1
+        self._pending: list[Passing] = []
+        self._lives_log: list[tuple[float, int]] = []
+        if p is not None and p.hud.lives is not None:
+            self._lives_log.append((p.hud.lives_at_s, p.hud.lives))
+        self._run: dict[str, Any] = {
+            "distance_m": self._previous.distance or 0,
+            "coins": self._previous.coins or 0,
+            "obstacles": 0,
+            "cliffs": 0,
+            "shots": 0,
+            "steps": 0,
+            "return": 0.0,
+            "seconds": 0.0,
+            "overruns": 0,
+        }
+
+    def _calculate_reward(self, action: Action) -> dict[str, float]:
+        """The eight terms of the last transition by name (SPEC 5); their sum is the reward."""
+        r = self.config.reward
+        before, after, died = self._transition
+        terms = dict.fromkeys(REWARD_TERMS, 0.0)
+        terms["step"] = r.step
+        hud, previous = after.hud, self._previous
+        if hud.distance is not None and previous.distance is not None:
+            moved = hud.distance - previous.distance
+            if abs(moved) < r.max_m:
+                terms["distance"] = r.per_m * moved
+        if hud.coins is not None and previous.coins is not None:
+            gained = hud.coins - previous.coins
+            if 0 < gained < r.max_coins:
+                terms["coins"] = r.per_coin * gained
+        self._pay_passings(after, terms)
+        near = before.nearest_enemy <= r.enemy_px
+        if action is Action.SHOOT:
+            if not near:
+                terms["wasted_shot"] = r.wasted_shot
+        elif near and not (r.no_arrows_no_duty and before.hud.arrows == 0):
+            terms["ignored_enemy"] = r.ignored_enemy
+        if died:
+            terms["death"] = r.death
+            self._died_at_s = after.captured_at_s
+        self._previous = hud
+        return terms
+
+    def _pay_passings(self, after: Perception, terms: dict[str, float]) -> None:
+        """R3, R4: at once, or once a HUD read from after the passing shows that no life was lost."""
+        r, hud = self.config.reward, after.hud
+        if after.passings and after.passings[-1].serial > self._last_serial:
+            self._pending += [p for p in after.passings if p.serial > self._last_serial]
+            self._last_serial = after.passings[-1].serial
+        if hud.lives is not None and hud.lives_at_s > self._lives_log[-1][0]:
+            self._lives_log.append((hud.lives_at_s, hud.lives))
+            del self._lives_log[:-20]
+        if not self._pending:
+            return
+        waiting = []
+        for passing in self._pending:
+            if r.passing_waits_for_hud and hud.lives_at_s < passing.passed_at_s:
+                waiting.append(passing)
+            elif not r.passing_waits_for_hud or self._unharmed(passing):
+                if passing.kind == "cliff":
+                    terms["cliff"] += r.cliff
+                    self._run["cliffs"] += 1
+                else:
+                    terms["obstacle"] += r.obstacle
+                    self._run["obstacles"] += 1
+        self._pending = waiting
+
+    def _unharmed(self, passing: Passing) -> bool:
+        """No life lost between the last HUD read before meeting it and the first after passing it."""
+        lives_before = self._lives_log[0][1]
+        for at_s, lives in self._lives_log:
+            if at_s <= passing.met_at_s:
+                lives_before = lives
+            elif at_s >= passing.passed_at_s:
+                return lives >= lives_before
+        return True
+
+    # --- reports ------------------------------------------------------------------------------
+
+    def _update_run_stats(self, action: Action) -> None:
+        run, hud, step_s = self._run, self._previous, self._step_s
+        run["steps"] += 1
+        run["return"] += math.fsum(self._step_terms.values())
+        run["distance_m"] = max(run["distance_m"], hud.distance or 0)
+        run["coins"] = max(run["coins"], hud.coins or 0)
+        run["shots"] += action is Action.SHOOT
+        run["seconds"] += step_s
+        asked_s = max(cooldown_s(self.config.profile, action), self._period_s)
+        run["overruns"] += step_s > asked_s + self._period_s
+
+    def _run_report(self) -> dict[str, Any]:
+        """This run's statistics as perceived, with kills and cause of death from the game's own
+        account where there is one; `facts` holds that account whole."""
+        facts = self.worker.facts()
+        report = dict(self._run)
+        report["kills"] = None if facts is None else facts["kills"]
+        report["death"] = "" if facts is None else facts["death"]
+        if facts is not None:
+            report["facts"] = dict(facts)
+        return report
+
+    def _info(self, perception: Perception, terms: dict[str, float], step_s: float) -> dict[str, Any]:
+        return {
+            "reward_terms": terms,
+            "perception": perception,
+            "hud": perception.hud,
+            "timing": {"step_s": step_s, "frame_age_s": perception.perceived_at_s - perception.captured_at_s},
+        }
