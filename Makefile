@@ -60,10 +60,9 @@ soak: ## ten minutes on the wall clock without windows: rates, frame age, overru
 	@mkdir -p logs
 	@$(RUN) ppo_acting.py --headless --seconds 600 --json logs/soak.json $(ARGS)
 
-detector: ## train the detector from random weights and score it (hours on two cores)
+detector: ## train the detector from random weights and score it
 	@$(SETUP) run
 	@$(RUN) -m greatwall detector train $(ARGS)
-	@$(RUN) -m greatwall detector score
 
 clean: ## remove caches; .venv, models and logs stay
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -44,6 +44,7 @@ REWARD_TERMS = (
 FIRST_FRAME_TIMEOUT_S = 30.0  # a detector may load and compile before the first frame is perceived
 FIRST_HUD_TIMEOUT_S = 5.0
 QUEUE_TIMEOUT_S = 1.0
+RESTART_TIMEOUT_S = 30.0
 
 
 class GreatWallEnv(gym.Env[FloatArray, int]):
@@ -198,41 +199,48 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         self._wait(worker.perception_ready, FIRST_FRAME_TIMEOUT_S, "a first perceived frame")
         if self._ended_by == "limit":
             return  # the run is live and goes on
-        c = self.config.worker
-        for _ in range(c.restart_tries):
-            if self._looks_alive():
-                worker.death_triggered.clear()
-                return
-            worker.env_restart_order.set()
-            ordered_s = worker.clock.now_s()
-            while worker.env_restart_order.is_set():
-                worker.rest(self._period_s)
-                if worker.clock.now_s() - ordered_s > 30.0:
-                    raise RestartError("expected the restart clicks to end within 30 s, found them running")
-        if self._looks_alive():
-            worker.death_triggered.clear()
-            return
-        raise RestartError(
-            f"expected a live game after {c.restart_tries} restarts, found a distance that stands still; "
-            "check that the game is open and that the profile's buttons are where it draws them"
-        )
+        alive = self._moves()
+        for _ in range(self.config.worker.restart_tries):
+            if alive:
+                break
+            alive = self._click_restart()
+        if not alive:
+            raise RestartError(
+                f"expected a live game after {self.config.worker.restart_tries} restarts, found none; "
+                "check that the game is open and that the profile's buttons are where it draws them"
+            )
+        worker.death_triggered.clear()  # it may have been a misread
 
-    def _looks_alive(self) -> bool:
-        """SPEC 6: after a death, wait 1 s, sample the distance, 2 s, sample again; equal means dead.
-
-        Once the clicks are done, one believed HUD read with a life left is proof enough.
-        """
-        worker, c = self.worker, self.config.worker
-        perception = worker.perception
-        if perception is not None and not worker.death_triggered.is_set():
-            hud = perception.hud
-            if hud.lives and self._ended_by == "death" and hud.lives_at_s > self._died_at_s:
-                return True
-        worker.rest(c.restart_wait_s)
+    def _moves(self) -> bool:
+        """SPEC 6: wait 1 s, sample the distance, wait 2 s, sample again; equal, or none, is dead."""
+        self.worker.rest(self.config.worker.restart_wait_s)
         first = self._distance()
-        worker.rest(c.restart_compare_s)
+        self.worker.rest(self.config.worker.restart_compare_s)
         second = self._distance()
         return first is not None and second is not None and second != first
+
+    def _click_restart(self) -> bool:
+        """Order the restart clicks and wait for their end; True once a life is read after them.
+
+        A HUD with a life on it is proof enough: to wait for the distance would ride unsteered.
+        """
+        worker = self.worker
+        worker.env_restart_order.set()
+        ordered_s = worker.clock.now_s()
+        while worker.env_restart_order.is_set():
+            worker.rest(self._period_s)
+            if worker.clock.now_s() - ordered_s > RESTART_TIMEOUT_S:
+                raise RestartError(
+                    f"expected the restart clicks to end within {RESTART_TIMEOUT_S:.0f} s, found them "
+                    "running; check the device"
+                )
+        clicked_s = worker.clock.now_s()
+        while worker.clock.now_s() - clicked_s < self.config.worker.restart_compare_s:
+            perception = worker.perception
+            if perception is not None and perception.hud.lives:
+                return True
+            worker.rest(self._period_s)
+        return False
 
     def _distance(self) -> int | None:
         perception = self.worker.perception
@@ -297,7 +305,6 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         """Previous values afresh, so that nothing of the last run is rewarded."""
         p = self._perception
         self._previous: Hud = Hud() if p is None else p.hud
-        self._died_at_s = -math.inf
         self._began_at_s = 0.0 if p is None else p.captured_at_s
         self._last_serial = p.passings[-1].serial if p is not None and p.passings else -1
         self._pending: list[Passing] = []
@@ -340,7 +347,6 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
             terms["ignored_enemy"] = r.ignored_enemy
         if died:
             terms["death"] = r.death
-            self._died_at_s = after.captured_at_s
         self._previous = hud
         return terms
 

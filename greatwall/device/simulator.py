@@ -38,19 +38,22 @@ def _painter(course: CourseConfig, profile: GameProfile) -> Painter:
 class _Moment:
     """A `FrameSource`: one view of the game, drawn or told when asked."""
 
-    __slots__ = ("_course", "_profile", "view")
+    __slots__ = ("_course", "_profile", "_scene", "view")
 
     def __init__(self, view: View, course: CourseConfig, profile: GameProfile) -> None:
         self.view = view
         self._course = course
         self._profile = profile
+        self._scene: Scene | None = None
 
     def draw(self) -> FrameArray:
         with _PAINT_LOCK:
             return _painter(self._course, self._profile).draw(self.view)
 
     def scene(self) -> Scene:
-        return scene_of(self.view, self._course, self._profile)
+        if self._scene is None:
+            self._scene = scene_of(self.view, self._course, self._profile)
+        return self._scene
 
 
 class SimulatedDevice:

@@ -126,6 +126,8 @@ class ScriptedWorker:
             if self.live:
                 self.death_triggered.clear()
                 hud = make_hud(self.clock.time_s)
+            else:
+                hud = make_hud(self.clock.time_s, lives=0)
         self.perception = replace(self.perception, hud=hud)
 
     def new_game(self, seed: int) -> bool:

@@ -1,0 +1,42 @@
+"""`python -m greatwall COMMAND`: each command is one module in `commands/`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from greatwall.commands import run_command
+
+COMMANDS = {
+    "play": ("greatwall.commands.play", "play the game yourself, in a window"),
+    "evaluate": ("greatwall.commands.evaluate", "let a policy or a hand-written player play many seeds"),
+    "bench": ("greatwall.commands.bench", "measure the speed of the game, the env and the worker"),
+    "detector": ("greatwall.commands.detector", "train the detector, or score it on unseen seeds"),
+}
+
+
+USAGE = "usage: python -m greatwall COMMAND [OPTIONS]   (--help after a command shows its options)"
+
+
+def _help() -> str:
+    return "\n".join([USAGE, "", *(f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items())])
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command; its exit status."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    name = arguments[0]
+    if name not in COMMANDS:
+        print(
+            f"unknown command: expected one of {', '.join(COMMANDS)}; found {name!r}; see --help",
+            file=sys.stderr,
+        )
+        return 2
+    command = importlib.import_module(COMMANDS[name][0]).COMMAND
+    return run_command(command, arguments[1:], f"python -m greatwall {name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

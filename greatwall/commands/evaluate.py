@@ -1,0 +1,123 @@
+"""`python -m greatwall evaluate`: a policy or a hand-written player on many courses, table and JSON.
+
+Main thread; on the game clock it runs the Worker's stages, on the wall clock the Worker has its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from config import Config
+from game_env import GreatWallEnv
+from greatwall.assembly import build_device, build_env, build_eyes, make_config
+from greatwall.contracts import Frame, TickedDevice
+from greatwall.errors import ConfigError
+from greatwall.learning.evaluation import EpisodeResult, play_episode, report
+from greatwall.learning.exam import add_row, results_table
+from greatwall.players import make_player
+from ppo_acting import Worker
+
+TABLE_WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Let a policy file, or the rule, random or idle player, play courses of consecutive seeds."""
+
+    policy: str
+    """policy file, or rule, random, idle"""
+    eyes: Literal["truth", "vision"] = "truth"
+    """truth: the game's own state; vision: detector, ground scan and OCR"""
+    episodes: int = 20
+    """how many courses"""
+    seed: int = 2_000_000
+    """of the first course; tests begin at 2,000,000, validation at 1,000,000"""
+    device: str = "simulator"
+    """what is played on"""
+    clock: Literal["game", "wall"] = "game"
+    """game: deterministic and as fast as it goes; wall: real threads, real time"""
+    max_distance: int = 0
+    """end each run at this many m; 0 is no limit"""
+    variant: str = ""
+    """named changes of the game, separated by commas"""
+    json: Path | None = None
+    """write the result here as JSON"""
+    video: Path | None = None
+    """write an MP4 of all episodes here (game clock only)"""
+
+    def run(self) -> int:
+        """Play, print the table, write the files; raises `GreatWallError` for a user's mistake."""
+        config = self._config()
+        player = make_player(self.policy, config)
+        console = Console()
+        if not console.is_terminal:
+            console = Console(width=TABLE_WIDTH)
+        seeds = range(self.seed, self.seed + self.episodes)
+        results: list[EpisodeResult] = []
+        env, close_film = self._env(config)
+        try:
+            with console.status("") as status:
+                for seed in seeds:
+                    status.update(f"{player.name}: episode {len(results) + 1} of {self.episodes}")
+                    results.append(play_episode(env, player, seed))
+        finally:
+            env.close()
+            close_film()
+        table = results_table(f"{self.policy} on {self.device}, seeds from {self.seed:,}")
+        add_row(table, player.name, self.eyes, results, self.max_distance)
+        console.print(table)
+        if self.json is not None:
+            self._write(self.json, json.dumps(report(self.policy, self.eyes, self.seed, results), indent=1))
+        return 0
+
+    def _config(self) -> Config:
+        for name, value, low in (
+            ("--episodes", self.episodes, 1),
+            ("--seed", self.seed, 0),
+            ("--max-distance", self.max_distance, 0),
+        ):
+            if value < low:
+                raise ConfigError(f"{name}: expected {low} or more, found {value}; change the number")
+        if self.video is not None and self.clock != "game":
+            raise ConfigError("--video: expected --clock game, found wall; films are taken tick by tick")
+        return make_config(
+            eyes=self.eyes,
+            clock=self.clock,
+            device=self.device,
+            variants=tuple(name for name in self.variant.split(",") if name),
+            max_distance_m=self.max_distance,
+        )
+
+    def _env(self, config: Config) -> tuple[GreatWallEnv, Callable[[], None]]:
+        """The env to play in, and what ends its film."""
+        if self.video is None:
+            return build_env(config), lambda: None
+        from greatwall.commands.film import Film, FilmedDevice, seen
+
+        device = build_device(config)
+        if not isinstance(device, TickedDevice):
+            raise ConfigError(f"--video: expected --device simulator, found {self.device!r}; leave it out")
+        film = Film(self.video)
+
+        def watch(frame: Frame) -> None:
+            film.add(seen(frame, worker.perception, config.profile))
+
+        worker = Worker(config, FilmedDevice(device, watch), build_eyes(config))
+        return GreatWallEnv(config, worker), film.close
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            path.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write {path}: expected a writable place, found {error.strerror}; name another file"
+            ) from error
+
+
+COMMAND = Evaluate

@@ -1,0 +1,79 @@
+"""Film an evaluation on the game clock: every tick one frame, as a 30 frames/s MP4. Main thread.
+
+The film is taken between the Worker and its device, so that a filmed run is the run itself: drawing
+changes no state, and time moves by the same ticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+
+from config import TICK_HZ, GameProfile
+from greatwall.contracts import Frame, FrameArray, Perception, TickedDevice
+from greatwall.errors import ConfigError
+from greatwall.worker.windows import SIGHT_SIZE, draw_sight
+
+FILM_SIZE = SIGHT_SIZE
+
+
+class Film:
+    """An H.264 file of BGR frames. `close` writes the end; without it the file cannot be played."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._container = av.open(str(path), "w", format="mp4")
+            self._stream = self._container.add_stream("libx264", rate=TICK_HZ)
+            self._stream.width, self._stream.height = FILM_SIZE
+            self._stream.pix_fmt = "yuv420p"
+            self._stream.time_base = Fraction(1, TICK_HZ)
+            self._stream.options = {"preset": "veryfast", "crf": "26"}
+            self._container.start_encoding()
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write the video {path}: expected a writable place, found {error.strerror}; "
+                "name another file"
+            ) from error
+        self.frames = 0
+
+    def add(self, picture: FrameArray) -> None:
+        frame = av.VideoFrame.from_ndarray(picture, format="bgr24")
+        frame.pts = self.frames
+        self.frames += 1
+        self._container.mux(self._stream.encode(frame))
+
+    def close(self) -> None:
+        self._container.mux(self._stream.encode(None))
+        self._container.close()
+
+
+class FilmedDevice:
+    """A ticked device that shows every tick's frame to `watch`; everything else is the device's own."""
+
+    def __init__(self, device: TickedDevice, watch: Callable[[Frame], None]) -> None:
+        self._device, self._watch = device, watch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    @property
+    def tick(self) -> int:
+        return self._device.tick
+
+    def advance(self, ticks: int) -> None:
+        for _ in range(ticks):
+            self._device.advance(1)
+            self._watch(self._device.frame())
+
+
+def seen(frame: Frame, perception: Perception | None, profile: GameProfile) -> FrameArray:
+    """The frame with the newest perception drawn into it, as the first debug window shows it."""
+    if perception is None:
+        return np.asarray(cv2.resize(frame.bgr, FILM_SIZE, interpolation=cv2.INTER_AREA), np.uint8)
+    return draw_sight(frame, perception, profile)

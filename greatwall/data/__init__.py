@@ -1,0 +1,1 @@
+"""Frames with exact boxes, data sets, detector training."""

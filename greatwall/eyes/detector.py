@@ -1,0 +1,218 @@
+"""The trained detector at run time: frame -> objects, by OpenVINO or ONNX Runtime, never by torch.
+
+Decoding and non-maximum suppression are our own. One detector belongs to one thread at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from config import EyesConfig, GameProfile
+from greatwall.contracts import FrameArray, GameObject
+from greatwall.errors import ConfigError, FileFormatError
+from greatwall.eyes.band import Band
+
+DEFAULT_WEIGHTS = Path(__file__).resolve().parents[2] / "models" / "detector.onnx"
+CANDIDATES_MAX = 300  # the surest boxes that go into suppression
+Numbers = NDArray[np.float32]
+
+
+class Network(Protocol):
+    """A loaded model: picture in, raw output out."""
+
+    name: str
+    input_shape: tuple[int, ...]  # 1, 3, height, width
+    output_shape: tuple[int, ...]  # 1, 4 + classes, boxes
+
+    def infer(self, blob: Numbers) -> Numbers:
+        """float32 (1, 3, H, W), RGB, 0..1 -> (1, 4 + classes, boxes): centre x, y, w, h, scores."""
+
+
+class OpenVinoNetwork:
+    """An ONNX file on OpenVINO's CPU plug-in, one stream."""
+
+    name = "openvino"
+
+    def __init__(self, path: Path, threads: int) -> None:
+        import openvino
+
+        core = openvino.Core()
+        settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
+        try:
+            model = core.compile_model(core.read_model(path), "CPU", settings)
+            self.input_shape = tuple(model.input(0).shape)
+            self.output_shape = tuple(model.output(0).shape)
+        except RuntimeError as error:
+            raise _not_a_model(path) from error
+        self._request = model.create_infer_request()
+
+    def infer(self, blob: Numbers) -> Numbers:
+        self._request.infer({0: blob}, share_inputs=True)
+        output: Numbers = self._request.get_output_tensor(0).data
+        return output
+
+
+class OnnxNetwork:
+    """An ONNX file on ONNX Runtime's CPU provider."""
+
+    name = "onnx"
+
+    def __init__(self, path: Path, threads: int) -> None:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except (
+            ort_errors.Fail,
+            ort_errors.InvalidArgument,
+            ort_errors.InvalidGraph,
+            ort_errors.InvalidProtobuf,
+            ort_errors.RuntimeException,
+        ) as error:
+            raise _not_a_model(path) from error
+        entry, result = self._session.get_inputs()[0], self._session.get_outputs()[0]
+        self._entry, self._result = entry.name, result.name
+        self.input_shape = tuple(entry.shape)
+        self.output_shape = tuple(result.shape)
+
+    def infer(self, blob: Numbers) -> Numbers:
+        output: Numbers = self._session.run([self._result], {self._entry: blob})[0]
+        return output
+
+
+class Detector:
+    """Boxes of the profile's classes in a frame of any size.
+
+    Raises `ConfigError` without weights or runtime and `FileFormatError` for a file that is no
+    detector of this game.
+    """
+
+    def __init__(self, profile: GameProfile, config: EyesConfig) -> None:
+        path = Path(config.weights) if config.weights else DEFAULT_WEIGHTS
+        if not path.is_file():
+            raise ConfigError(
+                f"detector weights: expected a file at {path}, found none; "
+                "train them with: python -m greatwall detector train"
+            )
+        self._profile = profile
+        self._confidence = config.confidence
+        self._iou = config.iou
+        self.network = _load(path, config.runtime, config.threads)
+        self.classes = _classes_of(path, profile, self.network)
+        self._input_size = (self.network.input_shape[3], self.network.input_shape[2])
+        self._band: Band | None = None
+
+    def detect(self, bgr: FrameArray) -> tuple[GameObject, ...]:
+        """Objects of one frame, left to right, boxes clipped to the frame, in frame px."""
+        band = self._band
+        size = (bgr.shape[1], bgr.shape[0])
+        if band is None or band.frame_size != size:
+            band = self._band = Band(self._profile, size, self._input_size)
+        picture = band.picture(bgr)
+        blob = cv2.dnn.blobFromImage(picture, 1 / 255, swapRB=True)
+        output = self.network.infer(blob)[0]  # type: ignore[arg-type]
+        boxes, scores, kinds = decode(output, self._confidence, self._iou)
+        if not len(boxes):
+            return ()
+        boxes /= band.scale
+        boxes[:, 1::2] += band.y1
+        boxes[:, 0::2] = boxes[:, 0::2].clip(0, size[0])
+        boxes[:, 1::2] = boxes[:, 1::2].clip(0, size[1])
+        order = boxes[:, 0].argsort(kind="stable")
+        rows = zip(boxes[order].tolist(), scores[order].tolist(), kinds[order].tolist(), strict=True)
+        return tuple(
+            GameObject(self.classes[kind], x1, y1, x2 - x1, y2 - y1, score)
+            for (x1, y1, x2, y2), score, kind in rows
+            if x2 > x1 and y2 > y1
+        )
+
+
+def decode(output: Numbers, confidence: float, iou: float) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
+    """Raw (4 + classes, boxes) -> kept boxes (K, 4) x1 y1 x2 y2 in input px, scores, class ids."""
+    scores = output[4:].max(axis=0)
+    kept = np.flatnonzero(scores > confidence)
+    if len(kept) > CANDIDATES_MAX:
+        kept = kept[np.argsort(-scores[kept])[:CANDIDATES_MAX]]
+    scores = scores[kept]
+    kinds = output[4:, kept].argmax(axis=0)
+    x, y, w, h = output[:4, kept]
+    boxes = np.stack([x - w / 2, y - h / 2, x + w / 2, y + h / 2], axis=1)
+    best = suppress(boxes, scores, kinds, iou)
+    return boxes[best], scores[best], kinds[best]
+
+
+def suppress(boxes: Numbers, scores: Numbers, kinds: NDArray[np.intp], iou: float) -> NDArray[np.intp]:
+    """Indices of the boxes that stay, surest first: no two of a class overlap by more than `iou`."""
+    order = np.argsort(-scores, kind="stable")
+    boxes, kinds = boxes[order], kinds[order]
+    low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
+    shared = (high - low).clip(0).prod(axis=2)
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+    rivals = (shared > iou * (areas[:, None] + areas[None] - shared)) & (kinds[:, None] == kinds[None])
+    alive = np.ones(len(boxes), bool)
+    for i in range(len(boxes)):
+        if alive[i]:
+            alive[i + 1 :] &= ~rivals[i, i + 1 :]
+    return order[alive]
+
+
+def _load(path: Path, runtime: str, threads: int) -> Network:
+    """The first runtime that is installed, in the order of their speed, or the one asked for."""
+    kinds: list[type[Any]] = []
+    if runtime in ("auto", "openvino"):
+        kinds.append(OpenVinoNetwork)
+    if runtime in ("auto", "onnx"):
+        kinds.append(OnnxNetwork)
+    for kind in kinds:
+        try:
+            network: Network = kind(path, threads)
+        except ImportError:
+            continue
+        return network
+    wanted = {"auto": "openvino or onnxruntime", "onnx": "onnxruntime"}.get(runtime, runtime)
+    raise ConfigError(f"detector: expected {wanted} to be installed, found neither; pip install openvino")
+
+
+def _classes_of(path: Path, profile: GameProfile, network: Network) -> tuple[str, ...]:
+    """Class names in the order of the output, checked against the profile and the note beside the file."""
+    classes = profile.classes
+    note = path.with_suffix(".json")
+    if note.is_file():
+        try:
+            classes = tuple(json.loads(note.read_text(encoding="utf-8"))["classes"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise FileFormatError(
+                f"{note}: expected JSON with the detector's classes, found something else; train it again"
+            ) from error
+    shape = network.output_shape
+    if len(network.input_shape) != 4 or len(shape) != 3 or shape[1] != 4 + len(classes):
+        raise FileFormatError(
+            f"{path}: expected a YOLO model of {len(classes)} classes with raw output, found output shape "
+            f"{shape}; train it with: python -m greatwall detector train"
+        )
+    if not set(classes) <= set(profile.classes):
+        raise FileFormatError(
+            f"{path}: expected classes of {profile.name} ({', '.join(profile.classes)}), "
+            f"found {', '.join(classes)}; use this game's weights"
+        )
+    return classes
+
+
+def _not_a_model(path: Path) -> FileFormatError:
+    return FileFormatError(
+        f"{path}: expected an ONNX model, found a truncated or foreign file; fetch or train it again"
+    )

@@ -1,0 +1,78 @@
+"""The ground scan: where in one pixel row of the frame the wall is missing (SPEC 3).
+
+A gap is missing ground, which no detector sees. Stateless; runs on the perceiving thread.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from config import GameProfile
+from greatwall.contracts import FrameArray, Gap, Ground
+
+SPECK_PX = 6  # ground-coloured runs up to this long inside a gap are scenery
+
+
+class TerrainScanner:
+    """Finds gaps over the whole width of a frame, to the pixel."""
+
+    def __init__(self, profile: GameProfile) -> None:
+        tolerance = profile.ground_tolerance
+        self._ranges = [
+            (
+                tuple(max(0, channel - tolerance) for channel in color),
+                tuple(min(255, channel + tolerance) for channel in color),
+            )
+            for color in profile.ground_colors
+        ]
+        self._profile = profile
+
+    def scan(self, bgr: FrameArray, from_x: float) -> Ground:
+        """Gaps of the frame, and 200 cells from column `from_x` on (made when asked for).
+
+        A row without any ground is no gap: it is a page without the wall.
+        """
+        height, width = bgr.shape[:2]
+        profile = self._profile
+        scale_x = width / profile.frame_size[0]
+        row = self.row_of(height)
+        ground = self.is_ground(bgr[row : row + 1])
+        gaps = find_gaps(ground, profile.gap_min_px * scale_x, SPECK_PX * scale_x)
+        return Ground(gaps, from_x, width, step_px=max(1, round(profile.terrain_step_px * scale_x)))
+
+    def row_of(self, height: int) -> int:
+        """The scanned row of a frame that is `height` px high."""
+        profile = self._profile
+        return height - max(1, round(profile.ground_row_from_bottom * height / profile.frame_size[1]))
+
+    def is_ground(self, row: FrameArray) -> NDArray[np.bool_]:
+        """Which pixels of a (1, W, 3) row are close to one of the ground colours; (W,)."""
+        found = np.zeros(row.shape[1], np.uint8)
+        for low, high in self._ranges:
+            found |= np.asarray(cv2.inRange(row, low, high), np.uint8)[0]
+        return found > 0
+
+
+def find_gaps(ground: NDArray[np.bool_], gap_min_px: float, speck_px: float) -> tuple[Gap, ...]:
+    """Runs of missing ground, left to right.
+
+    Specks of ground inside a run do not end it; runs shorter than `gap_min_px` are noise unless the
+    frame's edge cuts them.
+    """
+    width = len(ground)
+    edges = np.flatnonzero(np.diff(ground, prepend=True, append=True))
+    if not len(edges):
+        return ()
+    runs: list[list[int]] = []
+    for x1, x2 in edges.reshape(-1, 2).tolist():
+        if runs and x1 - runs[-1][1] <= speck_px:
+            runs[-1][1] = x2
+        else:
+            runs.append([x1, x2])
+    return tuple(
+        Gap(x1, x2)
+        for x1, x2 in runs
+        if (x2 - x1 >= gap_min_px or x1 == 0 or x2 == width) and x2 - x1 < width
+    )

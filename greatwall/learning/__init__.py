@@ -1,0 +1,1 @@
+"""How a policy is trained: presets, callbacks, evaluation, files that a run leaves. Main thread."""

@@ -1,0 +1,115 @@
+"""Named sets of training settings. `default` is the one `benchmarks/presets.py` found to learn best.
+
+`paper` is the user's own (SPEC 7): one env, raw numbers, both switches of the reward off.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from config import Config, replace_in
+from greatwall.errors import ConfigError
+from greatwall.policies.network import NetworkSpec
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Everything that decides how a policy is trained, apart from the game itself."""
+
+    name: str
+    n_envs: int
+    rollout_steps: int  # env steps of one rollout, all envs together
+    batch_size: int
+    n_epochs: int
+    learning_rate: float
+    falls_to_zero: bool  # linearly, over the whole run
+    gamma: float  # a step
+    gae_lambda: float
+    clip_range: float
+    ent_coef: float
+    vf_coef: float
+    network: NetworkSpec
+    entropy_falls_to_zero: bool = False  # linearly, over the whole run
+    reward_scale: float = 1.0  # a fixed factor, so that the critic's targets are of order 1
+    life_penalty: float = 0.0  # taken off for each life lost, for learning only; reports stay SPEC 5's
+    passing_waits_for_hud: bool = True
+    no_arrows_no_duty: bool = True
+
+    def with_envs(self, n_envs: int) -> Preset:
+        """As many envs as asked for; the length of a rollout, in all, stays as it is."""
+        return dataclasses.replace(self, n_envs=n_envs)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of one env in a rollout."""
+        return max(2, self.rollout_steps // self.n_envs)
+
+    def fitting_batch(self, n_steps: int) -> int:
+        """The largest batch up to `batch_size` that divides a rollout of that many steps an env."""
+        total = n_steps * self.n_envs
+        return max(size for size in range(1, min(self.batch_size, total) + 1) if total % size == 0)
+
+    def apply(self, config: Config) -> Config:
+        """`config` with this preset's reward switches."""
+        return replace_in(
+            config,
+            "reward",
+            passing_waits_for_hud=self.passing_waits_for_hud,
+            no_arrows_no_duty=self.no_arrows_no_duty,
+        )
+
+    def resolved(self) -> dict[str, Any]:
+        """All settings as JSON-able values."""
+        found = dataclasses.asdict(self)
+        found["network"]["net_arch"] = list(self.network.net_arch)
+        return found
+
+
+PRESETS: dict[str, Preset] = {
+    "default": Preset(
+        name="default",
+        n_envs=16,
+        rollout_steps=2000,
+        batch_size=250,
+        n_epochs=5,
+        learning_rate=5e-4,
+        falls_to_zero=True,
+        gamma=0.97,
+        gae_lambda=0.95,
+        clip_range=0.2,
+        ent_coef=0.01,
+        vf_coef=0.5,
+        network=NetworkSpec("radial", {"spacing_px": 25.0}, (64, 64)),
+        entropy_falls_to_zero=True,
+        reward_scale=0.1,
+        life_penalty=40.0,
+    ),
+    "paper": Preset(
+        name="paper",
+        n_envs=1,
+        rollout_steps=256,
+        batch_size=64,
+        n_epochs=5,
+        learning_rate=3e-4,
+        falls_to_zero=False,
+        gamma=0.99,
+        gae_lambda=0.95,
+        clip_range=0.2,
+        ent_coef=0.05,
+        vf_coef=0.5,
+        network=NetworkSpec("flat", {}, (64, 64)),
+        passing_waits_for_hud=False,
+        no_arrows_no_duty=False,
+    ),
+}
+
+
+def preset_named(name: str) -> Preset:
+    """Raises `ConfigError` for a name there is not."""
+    if name not in PRESETS:
+        raise ConfigError(
+            f"unknown preset: expected one of {', '.join(PRESETS)}; found {name!r}; use --preset default"
+        )
+    return PRESETS[name]

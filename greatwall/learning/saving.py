@@ -1,0 +1,186 @@
+"""Callbacks that save: checkpoints, the record, the best by validation, the state to resume from.
+
+They act at rollout boundaries (after an update, before the next collection) or when an episode ends,
+never between a collection and its update. Main thread.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from config import Config
+from game_env import GreatWallEnv
+from greatwall.learning.evaluation import play_episodes
+from greatwall.learning.presets import Preset
+from greatwall.learning.run_files import RunFiles
+from greatwall.learning.seeds import VALIDATION_START
+from greatwall.learning.training_envs import episode_numbers
+from greatwall.learning.training_state import Counters, TrainingState, capture, restore_generators
+from greatwall.metrics.statistics import mean
+from greatwall.players.trained import PolicyPlayer
+from greatwall.policies.policy_file import Policy, save_policy
+
+CHECKPOINT_STEPS = 10_000
+
+
+class PolicySaver:
+    """Writes the policy being trained, with the facts that a file of it carries."""
+
+    def __init__(self, config: Config, preset: Preset, run_seed: int) -> None:
+        self._profile = config.profile.name
+        self._spec = preset.network
+        self._facts = {
+            "preset": preset.name,
+            "seed": run_seed,
+            "eyes": config.eyes.kind,
+            "variants": list(config.variants),
+        }
+
+    def policy(self, network: Any) -> Policy:
+        """The policy in training as a player would load it; it shares the weights."""
+        return Policy(network, self._spec, self._profile, dict(self._facts))
+
+    def save(self, path: Path, network: Any, timesteps: int, **facts: Any) -> None:
+        save_policy(
+            path, network, self._spec, self._profile, {**self._facts, "timesteps": timesteps, **facts}
+        )
+
+
+class Checkpoints(BaseCallback):
+    """`ppo_greatwall_<N>_steps.zip` each time the env steps of all envs together cross N = k * 10,000."""
+
+    def __init__(self, files: RunFiles, saver: PolicySaver, every: int = CHECKPOINT_STEPS) -> None:
+        super().__init__()
+        self._files, self._saver, self._every = files, saver, every
+        self._done = 0
+
+    def _on_training_start(self) -> None:
+        self._done = self.num_timesteps // self._every
+
+    def _on_step(self) -> bool:
+        if self.num_timesteps // self._every > self._done:
+            self._done = self.num_timesteps // self._every
+            path = self._files.checkpoint(self._done * self._every)
+            self._saver.save(path, self.model.policy, self.num_timesteps)
+        return True
+
+
+class BestModelCallback(BaseCallback):
+    """Saves the policy when an episode's return is a record (from Monitor's `info["episode"]`)."""
+
+    def __init__(self, files: RunFiles, saver: PolicySaver, counters: Counters) -> None:
+        super().__init__()
+        self._files, self._saver, self._counters = files, saver, counters
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            if "episode" in info and "interruption" not in info:
+                score = float(info["episode"]["r"])
+                best = self._counters.best_return
+                if best is None or score > best:
+                    self._counters.best_return = score
+                    self._saver.save(
+                        self._files.best,
+                        self.model.policy,
+                        self.num_timesteps,
+                        episode_return=score,
+                        distance_m=info["run"]["distance_m"],
+                    )
+        return True
+
+
+class ValidationCallback(BaseCallback):
+    """Plays validation courses every so many steps; keeps the policy that got farthest on the mean."""
+
+    def __init__(
+        self,
+        files: RunFiles,
+        saver: PolicySaver,
+        counters: Counters,
+        env: GreatWallEnv,
+        episodes: int,
+        every: int = CHECKPOINT_STEPS,
+    ) -> None:
+        super().__init__()
+        self._files, self._saver, self._counters = files, saver, counters
+        self._env, self._every = env, every
+        self._seeds = range(VALIDATION_START, VALIDATION_START + episodes)
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps >= self._counters.next_eval_at and self.num_timesteps > 0:
+            self._validate()
+
+    def _on_training_end(self) -> None:
+        self._validate()
+
+    def _validate(self) -> None:
+        self._counters.next_eval_at = self.num_timesteps - self.num_timesteps % self._every + self._every
+        self.model.policy.set_training_mode(False)
+        player = PolicyPlayer(self._saver.policy(self.model.policy))
+        results = play_episodes(self._env, player, self._seeds)
+        distance_m = mean([one.distance_m for one in results])
+        score = mean([one.episode_return for one in results])
+        self.logger.record("validation/distance_m", distance_m)
+        self.logger.record("validation/return", score)
+        best = self._counters.best_eval_m
+        if best is None or distance_m > best:
+            self._counters.best_eval_m = distance_m
+            self._saver.save(
+                self._files.eval_best,
+                self.model.policy,
+                self.num_timesteps,
+                validation={
+                    "distance_m": distance_m,
+                    "return": score,
+                    "episodes": len(results),
+                    "first_seed": VALIDATION_START,
+                },
+            )
+
+
+class StateCallback(BaseCallback):
+    """Writes the training state at every rollout boundary; the last callback to act there."""
+
+    def __init__(
+        self,
+        files: RunFiles,
+        counters: Counters,
+        preset: dict[str, Any],
+        config: dict[str, Any],
+        resumed: TrainingState | None,
+    ) -> None:
+        super().__init__()
+        self._files, self._counters = files, counters
+        self._preset, self._config = preset, config
+        self._resumed = resumed
+        self._seconds_before = counters.seconds
+        self._started_s = time.monotonic()
+
+    def _on_training_start(self) -> None:
+        self._started_s = time.monotonic()
+        if self._resumed is not None:
+            restore_generators(self._resumed)  # after the envs were reset, before anything is drawn
+            self._resumed = None
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        self._save()
+
+    def _on_training_end(self) -> None:
+        self._counters.finished = self.num_timesteps >= self._counters.target_timesteps
+        self._save()
+
+    def _save(self) -> None:
+        self._counters.seconds = self._seconds_before + time.monotonic() - self._started_s
+        assert self.model.env is not None
+        self._counters.episodes = episode_numbers(self.model.env)
+        capture(self.model, self._counters, self._preset, self._config).save(self._files.state)  # type: ignore[arg-type]

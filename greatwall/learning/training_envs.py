@@ -1,0 +1,117 @@
+"""The envs a policy learns in: seeded episode by episode, monitored, several in one process.
+
+Main thread; on the game clock `step` runs the Worker's stages itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+
+from config import Config
+from greatwall.assembly import build_env
+from greatwall.contracts import OBSERVATION_SIZE, FloatArray
+from greatwall.learning.presets import Preset
+from greatwall.learning.seeds import training_seed
+
+LIVES_INDEX = OBSERVATION_SIZE - 1
+LIVES_SCALE = 10.0  # SPEC 3
+KEPT_INFO = ("run", "episode", "interruption", "TimeLimit.truncated")
+
+
+class TrainingEpisodes(gym.Wrapper[FloatArray, int, FloatArray, int]):
+    """Gives each episode its own course, sums its reward terms, and hands on only what is needed.
+
+    The course is a function of (run seed, env, episode). SB3's `DummyVecEnv` copies every info
+    deeply each step, so perceptions are left out: they would cost more than the game.
+    """
+
+    def __init__(
+        self, env: gym.Env[FloatArray, int], run_seed: int, env_index: int, first_episode: int = 0
+    ) -> None:
+        super().__init__(env)
+        self.episode = first_episode - 1
+        self._run_seed, self._env_index = run_seed, env_index
+        self._terms: dict[str, float] = {}
+        self.course_seed = -1
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[FloatArray, dict[str, Any]]:
+        """The next episode; a seed from outside is not used."""
+        self.episode += 1
+        self.course_seed = training_seed(self._run_seed, self._env_index, self.episode)
+        observation, _ = self.env.reset(seed=self.course_seed, options=options)
+        self._terms = {}
+        return observation, {}
+
+    def step(self, action: int) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        terms = self._terms
+        for name, value in info["reward_terms"].items():
+            terms[name] = terms.get(name, 0.0) + value
+        kept: dict[str, Any] = {}
+        if terminated or truncated:
+            kept = {name: info[name] for name in KEPT_INFO if name in info}
+            kept["terms"] = dict(terms)
+            kept["course"] = {
+                "seed": self.course_seed,
+                "env": self._env_index,
+                "episode": self.episode,
+            }
+        return observation, float(reward), terminated, truncated, kept
+
+
+class LearningReward(VecEnvWrapper):
+    """What PPO learns from: (reward - penalty for each life lost) * a fixed factor.
+
+    The factor keeps the critic's targets near 1; the penalty says at once what SPEC 5's terms say
+    only at the last life. Monitor lies inside, so everything reported is the env's own reward.
+    """
+
+    def __init__(self, venv: VecEnv, scale: float, life_penalty: float) -> None:
+        super().__init__(venv)
+        self._scale, self._penalty = scale, life_penalty
+        self._lives: NDArray[np.floating[Any]] = np.zeros(venv.num_envs)
+
+    def reset(self) -> VecEnvObs:
+        observations = self.venv.reset()
+        assert isinstance(observations, np.ndarray)
+        self._lives = observations[:, LIVES_INDEX] * LIVES_SCALE
+        return observations
+
+    def step_wait(self) -> VecEnvStepReturn:
+        observations, rewards, dones, infos = self.venv.step_wait()
+        assert isinstance(observations, np.ndarray)
+        lives = observations[:, LIVES_INDEX] * LIVES_SCALE
+        now = lives.copy()
+        for i in np.flatnonzero(dones):
+            now[i] = infos[i]["terminal_observation"][LIVES_INDEX] * LIVES_SCALE
+        lost = np.maximum(self._lives - now, 0.0).round()
+        self._lives = lives
+        return observations, (rewards - self._penalty * lost) * self._scale, dones, infos
+
+
+def build_training_envs(
+    config: Config, preset: Preset, run_seed: int, first_episodes: Sequence[int] = ()
+) -> LearningReward:
+    """`preset.n_envs` envs. `first_episodes`: with which episode each begins, when resuming."""
+
+    def maker(index: int) -> Callable[[], gym.Env[FloatArray, int]]:
+        first = first_episodes[index] if first_episodes else 0
+        return lambda: TrainingEpisodes(Monitor(build_env(config)), run_seed, index, first)
+
+    envs = DummyVecEnv([maker(index) for index in range(preset.n_envs)])
+    return LearningReward(envs, preset.reward_scale, preset.life_penalty)
+
+
+def episode_numbers(envs: VecEnv) -> list[int]:
+    """Which episode each env is in."""
+    return [int(number) for number in envs.get_attr("episode")]

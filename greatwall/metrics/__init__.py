@@ -1,0 +1,1 @@
+"""What is measured about a run: scores, timing, detections. Pure functions on the caller's thread."""

@@ -1,0 +1,93 @@
+"""Mean, interquartile mean and bootstrap interval of scores over episodes or seeds.
+
+The interquartile mean is the mean of the middle half (Agarwal et al. 2021, "Deep RL at the edge of the
+statistical precipice"): one lucky run moves it little. Pure; runs on the caller's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, interquartile mean, and the 95 % bootstrap interval of the interquartile mean."""
+
+    mean: float
+    iqm: float
+    ci95: tuple[float, float]
+
+    def as_json(self) -> dict[str, Any]:
+        """`{"mean", "iqm", "ci95"}`, rounded to 3 places."""
+        found = asdict(self)
+        return {
+            "mean": round(found["mean"], 3),
+            "iqm": round(found["iqm"], 3),
+            "ci95": [round(end, 3) for end in found["ci95"]],
+        }
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean; raises ValueError for no values."""
+    return float(np.mean(_checked(values)))
+
+
+def iqm(values: Sequence[float]) -> float:
+    """Mean of the middle half: a quarter of the values is cut off at either end."""
+    return float(stats.trim_mean(_checked(values), 0.25))
+
+
+def bootstrap_ci95(
+    values: Sequence[float],
+    statistic: Callable[[Sequence[float]], float] = iqm,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[float, float]:
+    """95 % percentile bootstrap interval of a statistic of the values.
+
+    One value, or equal values, give an interval of no width. The same seed gives the same interval.
+    """
+    checked = _checked(values)
+    if checked.size == 1 or np.ptp(checked) == 0.0:
+        only = float(statistic(checked.tolist()))
+        return only, only
+    if statistic is iqm:
+        found = stats.bootstrap(
+            (checked,),
+            lambda sample, axis: stats.trim_mean(sample, 0.25, axis=axis),
+            vectorized=True,
+            method="percentile",
+            n_resamples=resamples,
+            rng=np.random.default_rng(seed),
+        )
+    else:
+        found = stats.bootstrap(
+            (checked,),
+            lambda sample: statistic(sample.tolist()),
+            vectorized=False,
+            method="percentile",
+            n_resamples=resamples,
+            rng=np.random.default_rng(seed),
+        )
+    interval = found.confidence_interval
+    return float(interval.low), float(interval.high)
+
+
+def summarise(values: Sequence[float], seed: int = 0) -> Summary:
+    """All three of the values, at least one."""
+    return Summary(mean(values), iqm(values), bootstrap_ci95(values, iqm, seed))
+
+
+def _checked(values: Sequence[float]) -> NDArray[np.float64]:
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"statistics: expected at least one value, found shape {array.shape}")
+    return array

@@ -1,0 +1,114 @@
+"""What a policy's network is, as plain values, and the SB3 `MlpPolicy` those values make.
+
+Only the extractors and activations named here can be asked for, by a preset or by a file.
+Runs on the caller's thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.policies import ActorCriticPolicy
+
+from greatwall.contracts import OBSERVATION_SIZE, Action
+from greatwall.errors import ConfigError
+from greatwall.policies.features import EXTRACTOR_SETTINGS, EXTRACTORS
+
+ACTIVATIONS: dict[str, type[torch.nn.Module]] = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
+MAX_LAYERS, MAX_WIDTH = 4, 1024
+
+
+def observation_space() -> spaces.Box:
+    """SPEC 3's space."""
+    return spaces.Box(0.0, 1.0, (OBSERVATION_SIZE,), np.float32)
+
+
+def action_space() -> spaces.Discrete:
+    """SPEC 4's space."""
+    return spaces.Discrete(len(Action))
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """Extractor, its settings, layer widths (actor and critic alike) and activation."""
+
+    extractor: str = "radial"
+    settings: dict[str, float] = field(default_factory=dict)
+    net_arch: tuple[int, ...] = (64, 64)
+    activation: str = "tanh"
+
+    def __post_init__(self) -> None:
+        def refuse(name: str, expected: str, found: object) -> None:
+            raise ConfigError(f"network {name}: expected {expected}, found {found!r}; change the network")
+
+        if self.extractor not in EXTRACTORS:
+            refuse("extractor", f"one of {', '.join(EXTRACTORS)}", self.extractor)
+        allowed = EXTRACTOR_SETTINGS[self.extractor]
+        for name, value in self.settings.items():
+            if name not in allowed:
+                refuse("setting", f"one of {', '.join(allowed) or 'none'}", name)
+            low, high = allowed[name]
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+                refuse(name, f"{low} to {high}", value)
+        widths_ok = all(
+            isinstance(w, int) and not isinstance(w, bool) and 1 <= w <= MAX_WIDTH for w in self.net_arch
+        )
+        if not widths_ok or len(self.net_arch) > MAX_LAYERS:
+            refuse("layers", f"at most {MAX_LAYERS} of 1 to {MAX_WIDTH}", self.net_arch)
+        if self.activation not in ACTIVATIONS:
+            refuse("activation", f"one of {', '.join(ACTIVATIONS)}", self.activation)
+
+    def policy_kwargs(self) -> dict[str, Any]:
+        """What SB3 needs to make this network; one features extractor serves actor and critic."""
+        return {
+            "features_extractor_class": EXTRACTORS[self.extractor],
+            "features_extractor_kwargs": dict(self.settings),
+            "net_arch": list(self.net_arch),
+            "activation_fn": ACTIVATIONS[self.activation],
+        }
+
+
+def build_policy(spec: NetworkSpec) -> ActorCriticPolicy:
+    """A fresh policy in evaluation mode on the CPU. Draws from no global generator."""
+    with torch.random.fork_rng(devices=[]):
+        policy = ActorCriticPolicy(
+            observation_space(), action_space(), lambda _remaining: 0.0, **spec.policy_kwargs()
+        )
+    policy.set_training_mode(False)
+    return policy
+
+
+# SB3 lists the one shared extractor three times; a file keeps it once.
+_COPIES = ("pi_features_extractor.", "vf_features_extractor.")
+
+
+def policy_tensors(policy: ActorCriticPolicy) -> dict[str, np.ndarray[Any, Any]]:
+    """Every tensor of the policy by name, each once, as arrays of their own."""
+    return {
+        name: tensor.detach().cpu().numpy().copy()
+        for name, tensor in policy.state_dict().items()
+        if not name.startswith(_COPIES)
+    }
+
+
+def load_tensors(policy: ActorCriticPolicy, tensors: dict[str, np.ndarray[Any, Any]]) -> None:
+    """Put tensors into a policy; raises ValueError naming the first that is missing, strange or misfits."""
+    wanted = policy_tensors(policy)
+    for name in sorted(wanted.keys() ^ tensors.keys()):
+        raise ValueError(f"{'no' if name in wanted else 'an unknown'} tensor {name}")
+    for name, own in wanted.items():
+        found = tensors[name]
+        if found.shape != own.shape or found.dtype != own.dtype:
+            raise ValueError(
+                f"tensor {name} of {found.dtype}{list(found.shape)} instead of {own.dtype}{list(own.shape)}"
+            )
+    state = {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
+    for name in policy.state_dict():
+        for copy in _COPIES:
+            if name.startswith(copy):
+                state[name] = state["features_extractor." + name.removeprefix(copy)]
+    policy.load_state_dict(state)

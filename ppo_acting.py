@@ -1,0 +1,421 @@
+"""The Worker: grab -> perceive -> publish -> finish -> act -> draw; and `main`, which shows it at work.
+
+Each stage is here once. On the wall clock three threads run them (`greatwall/worker/threads.py`); on
+the game clock whoever waits does, in the same order (`greatwall/worker/game_clock.py`). Perception
+only perceives: what to do comes through `env_action_queue`, what was seen is `perception`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import queue
+import sys
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from config import Config, GameProfile, cooldown_s, replace_in
+from greatwall.contracts import (
+    Action,
+    ActionOrder,
+    ActionResult,
+    Clock,
+    Device,
+    Eyes,
+    Frame,
+    Hud,
+    HudRead,
+    Perception,
+)
+from greatwall.errors import GreatWallError, WorkerError
+from greatwall.eyes.hud_filter import HudFilter
+from greatwall.metrics.timing import WorkerTiming
+from greatwall.worker.arguments import Arguments, best_policy, check
+from greatwall.worker.clocks import GameClock, WallClock
+from greatwall.worker.death import DeathWatch
+from greatwall.worker.game_clock import GameClockDriver, ticked
+from greatwall.worker.latest_frame import LatestFrame, OrderQueue
+from greatwall.worker.names import SharedNames
+from greatwall.worker.restart import RestartClicks
+from greatwall.worker.stages import Driver
+from greatwall.worker.threads import ThreadDriver
+from greatwall.worker.watch import watch
+from rule_engine import RuleEngine
+
+SLACK_S = 1e-6  # sums of ticks in s are not exact
+
+
+class Worker(SharedNames):
+    """`contracts.WorkerPrimitives` on any device, through any eyes. SPEC 2 has the names.
+
+    Written by the main loop: `perception`, `result`, `pending_signal`, `cooldown_until`, the rule
+    engine, the restart clicks. By the grab stage: the slot. By OCR: the HUD, the death watch, and
+    `death_triggered`. By the Master: the queue, `env_restart_order`. New games and recoveries change
+    these only while the main loop is held still.
+    """
+
+    def __init__(self, config: Config, device: Device, eyes: Eyes) -> None:
+        self.config = config
+        self.device = device
+        self.eyes = eyes
+        self.slot = LatestFrame()
+        self._frame_lock = self.slot.lock
+        self._stats_lock = threading.Lock()
+        self._hud_lock = threading.Lock()
+        self.action_done = threading.Event()
+        self.perception_ready = threading.Event()
+        self.death_triggered = threading.Event()
+        self.env_restart_order = threading.Event()
+        self._death_check_enabled = True
+        self.clock: Clock
+        self._driver: Driver
+        self.timing: WorkerTiming | None
+        self.env_action_queue: queue.Queue[ActionOrder]
+        if config.worker.clock == "wall":
+            self.clock = wall = WallClock()
+            self.timing = WorkerTiming()
+            self.env_action_queue = OrderQueue(self.slot)
+            self._driver = ThreadDriver(self, wall)
+        else:
+            held = ticked(device)
+            self.clock = GameClock(held)
+            self.timing = None  # nothing takes time there, and measuring would cost some
+            self.env_action_queue = queue.Queue(maxsize=1)
+            self._driver = GameClockDriver(self, held)
+
+        profile: GameProfile = config.profile
+        self._rules = RuleEngine(profile, device.size)
+        self._rules_size = device.size
+        self._hud_filter = HudFilter(profile)
+        self._death_watch = DeathWatch(config.worker.stall_s, config.worker.stall_reads)
+        self._restart_clicks = RestartClicks(profile.restart, self.adb_tap)
+        self._cooldowns_s = tuple(cooldown_s(profile, action) for action in Action)
+        # Real frames come every grab period: a step ends at the one nearest to its decision period.
+        early_s = 0.5 / config.worker.grab_hz if config.worker.clock == "wall" else 0.0
+        self._period_s = 1.0 / config.worker.decision_hz - early_s
+        self._draws = config.worker.windows
+        self._looks = config.eyes.kind == "vision"
+        self._started = False
+        self._paused = False
+        self._perception: Perception | None = None
+        self._result: ActionResult | None = None
+        self._hud = Hud()
+        self.turns = 0
+        self.taken = [0, 0, 0]  # orders executed, by action; under _stats_lock
+        self.shown: tuple[Frame, Perception] | None = None  # what the windows draw next
+        self.pending_signal: ActionOrder | None = None
+        self.cooldown_until = 0.0
+        self._executed_at_s = 0.0
+        self._touched_at_s = 0.0
+        self._finish_from_s = 0.0
+
+    # --- primitives ---------------------------------------------------------------------------
+
+    @property
+    def perception(self) -> Perception | None:
+        return self._perception
+
+    @property
+    def result(self) -> ActionResult | None:
+        return self._result
+
+    @property
+    def latest_frame(self) -> Frame | None:
+        return self.slot.newest
+
+    @property
+    def hud(self) -> Hud:
+        """The newest believed HUD, possibly newer than `perception.hud`."""
+        return self._hud
+
+    def facts(self) -> Mapping[str, Any] | None:
+        return self.device.facts()
+
+    def start(self) -> None:
+        """Start the stages. In real time the eyes look once before: loading what they need would
+        otherwise cost the first seconds of a run. Raises what they or the device raise."""
+        if not self._started:
+            self._started = True
+            if self.timing is not None:
+                frame = self.device.frame()
+                self.eyes.see(frame)
+                self.eyes.read_hud(frame)
+            self._driver.start()
+
+    def close(self) -> None:
+        """Stop the stages, then let eyes and device go."""
+        self._driver.close()
+        self.eyes.close()
+        self.device.close()
+
+    def wait(self, event: threading.Event, timeout_s: float) -> bool:
+        return self._driver.wait(event, timeout_s)
+
+    def rest(self, seconds: float) -> None:
+        self._driver.rest(seconds)
+
+    def new_game(self, seed: int) -> bool:
+        with self._driver.quiet():
+            if not self.device.new_game(seed):
+                return False
+            self._forget_orders()
+            self.begin_run()
+            self._driver.begin(seed)
+        return True
+
+    def pause(self) -> bool:
+        """Freeze the game where the device can; a distance that stands still is no stall then."""
+        self._paused = self._driver.pause()
+        return self._paused
+
+    def resume(self) -> None:
+        with self._hud_lock:
+            self._death_watch.forget_stall()
+        self._driver.resume()
+        self._paused = False
+
+    def recover(self) -> None:
+        with self._driver.quiet():
+            self._forget_orders()
+            self._death_check_enabled = True
+        self._driver.recover()
+
+    def _forget_orders(self) -> None:
+        self.pending_signal = None
+        self.cooldown_until = self._finish_from_s = 0.0
+        self.action_done.clear()
+        self.env_restart_order.clear()
+        self._restart_clicks.stop()
+        with contextlib.suppress(queue.Empty):
+            self.env_action_queue.get_nowait()
+
+    def begin_run(self) -> None:
+        """Nothing of the last run is left: tracks, HUD values, death, frames on their way."""
+        self.slot.clear()
+        self.perception_ready.clear()
+        self._perception = None
+        self._rules.reset()
+        self.eyes.reset()
+        with self._hud_lock:
+            self._hud_filter.reset()
+            self._death_watch.reset()
+            self._hud = Hud()
+            self.death_triggered.clear()
+            self._death_check_enabled = True
+
+    # --- stage: grab --------------------------------------------------------------------------
+
+    def grab(self, run: int) -> bool:
+        """Capture into the slot; True when it is a new frame. Its pixels are not touched here."""
+        new = self.slot.put(self.device.frame(), run)
+        if new and self.timing is not None:
+            self.timing.grabs.add(self.clock.now_s())
+        return new
+
+    # --- stages of the main loop, in their order (SPEC 2) ---------------------------------------
+
+    def turn(self, frame: Frame) -> None:
+        """(1) a new frame has come; (2) perceive and publish; (3) finish; (4) take; (5) draw."""
+        perception = self.perceive(frame)
+        self.publish(perception)
+        if self.pending_signal is not None:
+            self.finish_action(perception)
+        if self.env_restart_order.is_set():
+            self.click_restart()
+        elif self.env_action_queue.queue:
+            self.take_action()
+        if self._draws:
+            self.draw(frame, perception)
+
+    def perceive(self, frame: Frame) -> Perception:
+        """Frame -> facts -> lists, distances, cliff: one snapshot."""
+        if frame.size != self._rules_size:
+            self._rules = RuleEngine(self.config.profile, frame.size)
+            self._rules_size = frame.size
+        timing = self.timing
+        if timing is None:
+            sight = self.eyes.see(frame)
+            return self._rules.perceive(frame, sight, self._hud, self.clock.now_s())
+        began_s = self.clock.now_s()
+        if self._looks:  # the simulator draws, or a capture decodes, when first asked
+            _ = frame.bgr
+        drawn_s = self.clock.now_s()
+        sight = self.eyes.see(frame)
+        now_s = self.clock.now_s()
+        timing.pixels.add_s(drawn_s - began_s)
+        timing.detector.add_s(now_s - drawn_s)
+        timing.loops.add(now_s)
+        timing.frame_age.add_s(now_s - frame.captured_at_s)
+        return self._rules.perceive(frame, sight, self._hud, now_s)
+
+    def publish(self, perception: Perception) -> None:
+        """All of it at once: readers take one reference."""
+        self._perception = perception
+        self.turns += 1
+        if not self.perception_ready.is_set() and not self.env_restart_order.is_set():
+            self.perception_ready.set()
+
+    def finish_action(self, perception: Perception) -> None:
+        """Signal the pending action once its cooldown and its decision period are over and this
+        perception's frame was captured after it was executed (on the game clock's tick, but later)."""
+        now_s = perception.perceived_at_s
+        if now_s < self._finish_from_s - SLACK_S or perception.captured_at_s < self._touched_at_s - SLACK_S:
+            return
+        order = self.pending_signal
+        assert order is not None
+        self._result = ActionResult(order.action_id, order.action, self._executed_at_s, now_s, perception)
+        self.pending_signal = None
+        self.action_done.set()
+        timing = self.timing
+        if timing is not None:
+            timing.step.add_s(now_s - self._executed_at_s)
+            timing.overruns += now_s > self._finish_from_s + self._period_s
+
+    @property
+    def order_waits(self) -> bool:
+        """An order lies in the queue and nothing stands before it."""
+        return (
+            bool(self.env_action_queue.queue)
+            and self.pending_signal is None
+            and not self.env_restart_order.is_set()
+        )
+
+    def take_action(self) -> None:
+        """Execute the order in the queue, if the last one is finished: a full queue is back-pressure."""
+        if self.pending_signal is not None:
+            return
+        try:
+            order = self.env_action_queue.get_nowait()
+        except queue.Empty:
+            return
+        action = order.action
+        now_s = self.clock.now_s()
+        self._executed_at_s = self._touched_at_s = now_s
+        if action is not Action.WAIT:
+            self._touch(action)
+            self._touched_at_s = after_s = self.clock.now_s()
+            if self.timing is not None:
+                self.timing.touch.add_s(after_s - now_s)
+        self.cooldown_until = now_s + self._cooldowns_s[action]
+        self._finish_from_s = max(self.cooldown_until, now_s + self._period_s)
+        self.pending_signal = order
+        with self._stats_lock:
+            self.taken[action] += 1
+
+    def _touch(self, action: Action) -> None:
+        profile = self.config.profile
+        if action is Action.JUMP:
+            self.adb_tap(*profile.jump_tap)
+            return
+        perception = self._perception
+        if perception is None:  # nothing seen yet: straight ahead of where the rider stands
+            x, y, w, h = profile.rider_box
+            x1, y1 = x + w / 2, y + h / 2
+            self.adb_swipe(x1, y1, x1 + profile.shoot_offset_px, y1)
+        else:
+            self.adb_swipe(*perception.horse_center, *perception.shoot_target, size=perception.size)
+
+    def click_restart(self) -> None:
+        """The taps of the restart procedure, each when it is due; perception goes on meanwhile."""
+        now_s = self.clock.now_s()
+        clicks = self._restart_clicks
+        if not clicks.active:
+            self._death_check_enabled = False
+            self.perception_ready.clear()
+            clicks.begin(now_s)
+        if clicks.turn(now_s):
+            self.begin_run()
+            self.env_restart_order.clear()
+
+    def draw(self, frame: Frame, perception: Perception) -> None:
+        """Hand over what the windows show; the main thread of the process draws them."""
+        self.shown = (frame, perception)
+
+    # --- stages of OCR ------------------------------------------------------------------------
+
+    def read_hud(self, frame: Frame) -> HudRead:
+        timing = self.timing
+        if timing is None:
+            return self.eyes.read_hud(frame)
+        began_s = self.clock.now_s()
+        timing.hud_reads.add(began_s)
+        read = self.eyes.read_hud(frame)
+        timing.hud.add_s(self.clock.now_s() - began_s)
+        return read
+
+    def publish_hud(self, read: HudRead, captured_at_s: float, run: int) -> None:
+        """Filter, publish, watch for death. A read begun in an earlier run is dropped."""
+        with self._hud_lock:
+            if run != self.slot.run:
+                return
+            hud = self._hud = self._hud_filter.update(read, captured_at_s)
+            if self._death_check_enabled and not self._paused and self._death_watch.dead(read, hud):
+                self.death_triggered.set()
+
+    # --- touches --------------------------------------------------------------------------------
+
+    def adb_tap(self, x: float, y: float) -> None:
+        """Tap at a point of the profile's frame."""
+        self.device.tap(*self._on_device(x, y, self.config.profile.frame_size))
+
+    def adb_swipe(
+        self, x1: float, y1: float, x2: float, y2: float, size: tuple[int, int] | None = None
+    ) -> None:
+        """Swipe between two points of a frame of `size`, the profile's unless given."""
+        size = size or self.config.profile.frame_size
+        start, end = self._on_device(x1, y1, size), self._on_device(x2, y2, size)
+        self.device.swipe(*start, *end, self.config.profile.swipe_ms)
+
+    def _on_device(self, x: float, y: float, size: tuple[int, int]) -> tuple[float, float]:
+        """The one place where coordinates are scaled to the device's real size."""
+        return x * self.device.size[0] / size[0], y * self.device.size[1] / size[1]
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`python ppo_acting.py`: the agent at work. 2 for what the person can put right, else 0."""
+    import tyro
+
+    from greatwall.assembly import build_env, make_config
+    from greatwall.players import make_player
+
+    args = tyro.cli(Arguments, args=arguments)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    try:
+        check(args)
+        config = make_config(
+            device=args.device, eyes=args.eyes, clock=args.clock, seed=args.seed, variants=args.variant
+        )
+        config = replace_in(config, "worker", windows=not args.headless or args.screenshot is not None)
+        player = make_player(args.policy or best_policy(Path(__file__).parent / "models"), config)
+        env = build_env(config)
+        figures = watch(
+            env,
+            cast("Worker", env.worker),
+            player,
+            config,
+            seed=args.seed,
+            seconds=args.seconds,
+            headless=args.headless,
+            screenshot=args.screenshot,
+            say=_say,
+        )
+        if args.json is not None:
+            args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    except GreatWallError as error:
+        if isinstance(error, WorkerError) and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+        _say(f"error: {error}")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

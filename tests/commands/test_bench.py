@@ -1,0 +1,35 @@
+"""`python -m greatwall bench`: what it writes. How fast things are is no test's business."""
+
+import json
+
+import pytest
+
+from greatwall.__main__ import main
+
+
+@pytest.mark.parametrize(
+    ("what", "parts"),
+    [("env", ("truth", "vision")), ("game", ("rules", "drawing")), ("worker", ("worker",))],
+)
+def test_bench_writes_its_figures_with_the_machine(what, parts, tmp_path):
+    path = tmp_path / "bench.json"
+    assert main(["bench", what, "--seconds", "1", "--json", str(path)]) == 0
+    result = json.loads(path.read_text())
+    assert result["machine"]["cores"] >= 1
+    for part in parts:
+        assert result[part]
+    if what == "env":
+        for part in parts:
+            assert {"steps_per_s", "steps_per_cpu_s", "ticks_per_s"} <= set(result[part])
+
+
+def test_unknown_commands_are_one_line(capsys):
+    assert main(["fly"]) == 2
+    assert "unknown command: expected one of play" in capsys.readouterr().err
+
+
+def test_help_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for name in ("play", "evaluate", "bench", "detector"):
+        assert name in shown

@@ -1,0 +1,100 @@
+"""`python -m greatwall evaluate`: table, JSON, film, and one line for each mistake."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+
+from greatwall.__main__ import main
+from greatwall.commands.film import FILM_SIZE
+
+FIELDS = {
+    "seed",
+    "distance_m",
+    "return",
+    "steps",
+    "coins",
+    "obstacles",
+    "cliffs",
+    "shots",
+    "kills",
+    "death",
+}
+
+
+def evaluate(folder: Path, *options: str) -> dict[str, Any]:
+    path = folder / "result.json"
+    assert main(["evaluate", "--json", str(path), *options]) == 0
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def test_the_json_has_the_agreed_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = evaluate(
+        tmp_path, "--policy", "random", "--eyes", "truth", "--episodes", "3", "--seed", "2000000"
+    )
+    assert (found["policy"], found["eyes"], found["seed"]) == ("random", "truth", 2_000_000)
+    assert [one["seed"] for one in found["episodes"]] == [2_000_000, 2_000_001, 2_000_002]
+    assert all(one.keys() >= FIELDS for one in found["episodes"])
+    for name in ("distance_m", "return"):
+        assert found[name].keys() == {"mean", "iqm", "ci95"}
+        values = [one[name] for one in found["episodes"]]
+        assert found[name]["mean"] == pytest.approx(sum(values) / 3, abs=0.01)
+    assert "random" in capsys.readouterr().out
+
+
+def test_the_same_seeds_give_the_same_numbers(tmp_path: Path) -> None:
+    options = ("--policy", "random", "--episodes", "2", "--seed", "1000500")
+    assert evaluate(tmp_path, *options) == evaluate(tmp_path, *options)
+
+
+def test_a_distance_limit_ends_the_run(tmp_path: Path) -> None:
+    found = evaluate(tmp_path, "--policy", "rule", "--episodes", "1", "--max-distance", "150")
+    (episode,) = found["episodes"]
+    assert episode["death"] == "limit"
+    assert 150 <= episode["distance_m"] < 180
+
+
+def test_a_filmed_run_is_the_run_itself_and_shows_every_tick(tmp_path: Path) -> None:
+    options = ("--policy", "idle", "--episodes", "1", "--max-distance", "60")
+    plain = evaluate(tmp_path, *options)
+    filmed = evaluate(tmp_path, *options, "--video", str(tmp_path / "run.mp4"))
+    assert filmed == plain
+    with av.open(str(tmp_path / "run.mp4")) as film:
+        stream = film.streams.video[0]
+        assert (stream.width, stream.height) == FILM_SIZE
+        assert stream.average_rate == 30
+        frames = sum(1 for _ in film.decode(video=0))
+    assert frames >= plain["episodes"][0]["steps"] * 3
+
+
+BAD: list[tuple[str, list[str]]] = [
+    ("unknown policy", ["--policy", "nobody"]),
+    ("unknown device", ["--policy", "rule", "--device", "toaster"]),
+    ("--episodes", ["--policy", "rule", "--episodes", "0"]),
+    ("--seed", ["--policy", "rule", "--seed", "-1"]),
+    ("variant", ["--policy", "rule", "--variant", "moon"]),
+    ("--video", ["--policy", "rule", "--clock", "wall", "--video", "x.mp4"]),
+    ("cannot write", ["--policy", "idle", "--episodes", "1", "--json", "no/such/folder/x.json"]),
+    ("cannot write", ["--policy", "idle", "--episodes", "1", "--video", "no/such/folder/x.mp4"]),
+]
+
+
+@pytest.mark.parametrize(("words", "options"), BAD, ids=[" ".join(one[1][-2:]) for one in BAD])
+def test_mistakes_are_one_line_and_status_2(
+    words: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", *options]) == 2
+    line = capsys.readouterr().err
+    assert words in line
+    assert line.count("\n") == 1
+
+
+def test_a_corrupt_policy_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.zip").write_bytes(b"PK\x03\x04 cut short")
+    assert main(["evaluate", "--policy", str(tmp_path / "p.zip")]) == 2
+    assert "policy file" in capsys.readouterr().err

@@ -1,0 +1,93 @@
+"""Everything resuming needs comes back as it was, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import PPO
+
+from greatwall.assembly import make_config
+from greatwall.errors import FileFormatError
+from greatwall.learning.presets import PRESETS
+from greatwall.learning.run import RunSettings, build_model
+from greatwall.learning.training_envs import build_training_envs
+from greatwall.learning.training_state import (
+    Counters,
+    capture,
+    differences,
+    read_state,
+    restore_generators,
+    restore_model,
+)
+from greatwall.policies.policy_file import save_policy
+
+
+def small_model(seed: int = 0) -> PPO:
+    preset = PRESETS["default"].with_envs(2)
+    config = preset.apply(make_config(eyes="truth"))
+    envs = build_training_envs(config, preset, seed)
+    return build_model(RunSettings(config, preset, seed, 64), envs, 64)
+
+
+@pytest.fixture(scope="module")
+def trained() -> PPO:
+    model = small_model()
+    model.learn(64)
+    return model
+
+
+def test_weights_optimiser_counters_and_generators_come_back(trained: PPO, tmp_path: Path) -> None:
+    random.seed(3)
+    counters = Counters(run_seed=7, best_return=12.5, episodes=[3, 4])
+    capture(trained, counters, {"name": "x"}, {"a": 1}).save(tmp_path / "s.zip")
+    drawn = random.random(), np.random.rand(), torch.rand(1)  # noqa: NPY002 - the one SB3 draws from
+
+    state = read_state(tmp_path / "s.zip")
+    other = small_model(seed=9)
+    restore_model(other, state, tmp_path / "s.zip")
+    restore_generators(state)
+
+    assert (random.random(), np.random.rand(), torch.rand(1)) == drawn  # noqa: NPY002
+    assert (state.counters.run_seed, state.counters.best_return, state.counters.episodes) == (7, 12.5, [3, 4])
+    assert other.num_timesteps == trained.num_timesteps == 64
+    for name, tensor in trained.policy.state_dict().items():
+        assert torch.equal(tensor, other.policy.state_dict()[name]), name
+    mine, its = trained.policy.optimizer.state_dict(), other.policy.optimizer.state_dict()
+    assert mine["param_groups"] == its["param_groups"]
+    for index, moments in mine["state"].items():
+        for name, tensor in moments.items():
+            assert torch.equal(tensor, its["state"][index][name]), (index, name)
+
+
+def test_a_state_of_another_network_is_refused(trained: PPO, tmp_path: Path) -> None:
+    state = capture(trained, Counters(0), {}, {})
+    state.tensors["policy.value_net.weight"] = np.zeros((1, 3), np.float32)
+    with pytest.raises(FileFormatError, match=r"value_net\.weight.*--fresh"):
+        restore_model(small_model(), state, tmp_path / "s.zip")
+
+
+def test_a_policy_file_and_a_pickle_are_no_state(trained: PPO, tmp_path: Path) -> None:
+    save_policy(tmp_path / "p.zip", trained.policy, PRESETS["default"].network, "x", {})
+    (tmp_path / "q.zip").write_bytes(pickle.dumps({"counters": {}}))
+    for name in ("p.zip", "q.zip"):
+        with pytest.raises(FileFormatError, match="expected a training state"):
+            read_state(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("new", "found"),
+    [
+        ({"a": 1, "b": {"c": 2}}, []),
+        ({"a": 1, "b": {"c": 3}}, ["b.c 2 -> 3"]),
+        ({"a": 2, "b": {"c": 2, "d": 0}}, ["a 1 -> 2", "b.d None -> 0"]),
+        ({"a": 1}, ["b {'c': 2} -> None"]),
+    ],
+)
+def test_differences_are_named(new: dict[str, Any], found: list[str]) -> None:
+    assert differences({"a": 1, "b": {"c": 2}}, new) == found
