@@ -22,7 +22,7 @@ from rich.console import Console
 from greatwall.assembly import DEVICES, build_eyes, make_config
 from greatwall.errors import ConfigError, GreatWallError, WorkerError
 from greatwall.learning.exam import sit_exam
-from greatwall.learning.presets import preset_named
+from greatwall.learning.presets import Preset, preset_named
 from greatwall.learning.run import RunSettings, TrainingRun
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.training_state import TrainingState, read_state
@@ -31,6 +31,7 @@ from greatwall.players import make_player
 DEFAULT_TIMESTEPS = 100_000
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 USER_ERROR = 2
+VISION_ENVS = 4
 LINE_WIDTH = 160  # where there is no terminal to ask
 
 
@@ -80,7 +81,7 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     device = arguments.device or str(saved.get("device", "simulator"))
     eyes = arguments.eyes or saved.get("eyes", {}).get("kind", "truth")
     preset = preset_named(arguments.preset or str(saved_preset.get("name", "default")))
-    n_envs = arguments.n_envs or saved_preset.get("n_envs") or (preset.n_envs if device == "simulator" else 1)
+    n_envs = arguments.n_envs or saved_preset.get("n_envs") or _usual_envs(preset, device, eyes)
     if arguments.variant is None:
         variants = tuple(saved.get("variants", ()))
     else:
@@ -105,6 +106,13 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         run_seed=seed or 0,
         timesteps=timesteps or DEFAULT_TIMESTEPS,
     )
+
+
+def _usual_envs(preset: Preset, device: str, eyes: str) -> int:
+    """A device outside is one game; through vision each env has a detector and an OCR engine of its own."""
+    if device != "simulator":
+        return 1
+    return preset.n_envs if eyes == "truth" else min(VISION_ENVS, preset.n_envs)
 
 
 def train(arguments: Arguments, console: Console) -> int:
@@ -198,6 +206,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = tyro.cli(Arguments, prog="train_ppo.py", args=argv)
     torch.set_num_threads(1)  # measured: 5 times faster than two on two cores, for a network this small
     signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGINT, _terminated)  # also where a shell without job control had it ignored
     console = Console()
     if not console.is_terminal:
         console = Console(width=LINE_WIDTH)

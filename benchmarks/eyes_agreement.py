@@ -1,6 +1,6 @@
 """How far vision agrees with truth: both pairs of eyes on the same frames of the rule player's runs.
 
-    python benchmarks/eyes_agreement.py [--steps 2000] [--seed 2000000] [--json FILE]
+    python benchmarks/eyes_agreement.py [--policy rule] [--steps 2000] [--seed 2000000] [--json FILE]
 
 The run goes through truth on the game clock; every frame perceived and every frame read is shown to
 vision as well, each pair of eyes with a rule engine and a HUD filter of its own. Main thread.
@@ -254,11 +254,11 @@ def _percentiles(values: list[float]) -> dict[str, float]:
     return {f"p{p}": round(float(np.percentile(values, p)), 2) for p in (50, 95)} if values else {}
 
 
-def play(config: Config, steps: int, seed: int) -> Tally:
-    """`steps` steps of the rule player on the game clock, restarts included."""
+def play(config: Config, policy: str, steps: int, seed: int) -> Tally:
+    """`steps` steps of a player on the game clock, restarts included."""
     eyes = BothEyes(config)
     env = GreatWallEnv(config, Worker(config, build_device(config), eyes), None)
-    player = make_player("rule", config)
+    player = make_player(policy, config)
     try:
         observation, info = env.reset(seed=seed)
         player.reset(seed)
@@ -279,7 +279,9 @@ class EyesAgreement:
     """Compare vision with truth on the same frames."""
 
     steps: int = 2000
-    """Env steps of the rule player."""
+    """Env steps to play."""
+    policy: str = "rule"
+    """Who plays; random lets enemies come close, which the rule player shoots from afar."""
     seed: int = 2_000_000
     """First course seed; each further run takes the next."""
     json: Path = RESULT
@@ -288,9 +290,10 @@ class EyesAgreement:
     def run(self) -> int:
         config = make_config(eyes="truth")
         begun_s = time.perf_counter()
-        figures = summary(play(config, self.steps, self.seed))
+        figures = summary(play(config, self.policy, self.steps, self.seed))
         seconds = round(time.perf_counter() - begun_s)
-        result = {"steps": self.steps, "seed": self.seed, "seconds": seconds, "machine": machine(), **figures}
+        asked = {"policy": self.policy, "steps": self.steps, "seed": self.seed}
+        result = {**asked, "seconds": seconds, "machine": machine(), **figures}
         write(self.json, result)
         show(figures)
         return 0

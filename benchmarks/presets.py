@@ -1,6 +1,6 @@
 """Which training settings learn best in 100,000 steps: candidates over seeds 0, 8 and 16.
 
-    python benchmarks/presets.py            # writes benchmarks/presets.json; about 15 minutes on two cores
+    python benchmarks/presets.py     # writes benchmarks/presets.json and docs/images/learning.png; 15 minutes
 
 Each candidate is trained by the same code as `train_ppo.py`, through truth eyes on the standard course.
 The policy that validation chose, and the final one, play the same unseen test courses. Figures are
@@ -9,6 +9,7 @@ interquartile means with 95 % bootstrap intervals over all episodes of all seeds
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import os
@@ -40,6 +41,8 @@ from greatwall.policies.network import NetworkSpec
 
 MAX_DISTANCE_M = 20_000
 RESULT = Path(__file__).with_suffix(".json")
+PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "learning.png"
+CURVE_STEPS = 5_000  # training episodes are averaged over this many steps
 
 
 def candidates() -> dict[str, Preset]:
@@ -69,6 +72,8 @@ class Benchmark:
     """names of candidates; none is all"""
     json: Path = RESULT
     """where the result goes"""
+    picture: Path = PICTURE
+    """where the learning curves go"""
 
 
 def train_and_test(name: str, preset: Preset, seed: int, options: Benchmark) -> dict[str, Any]:
@@ -89,6 +94,7 @@ def train_and_test(name: str, preset: Preset, seed: int, options: Benchmark) -> 
             run.close()
         found["seconds"] = round(time.perf_counter() - began_s, 1)
         found["cpu_seconds"] = round(time.process_time() - began_cpu_s, 1)
+        found["curve"] = learning_curve(files.episodes, options.timesteps)
         for policy, path in (("validated", files.eval_best), ("final", files.final)):
             player = make_player(str(path), config)
             results = play_episodes(env, player, range(TEST_START, TEST_START + options.episodes))
@@ -98,6 +104,46 @@ def train_and_test(name: str, preset: Preset, seed: int, options: Benchmark) -> 
             }
     env.close()
     return found
+
+
+def learning_curve(episodes: Path, timesteps: int) -> list[tuple[int, float | None]]:
+    """(steps, mean distance in m of the training episodes that ended in the `CURVE_STEPS` before)."""
+    with open(episodes, newline="", encoding="utf-8") as file:
+        file.readline()
+        rows = [(int(row["timesteps"]), float(row["distance_m"])) for row in csv.DictReader(file)]
+    curve: list[tuple[int, float | None]] = []
+    for end in range(CURVE_STEPS, timesteps + 1, CURVE_STEPS):
+        distances = [distance for steps, distance in rows if end - CURVE_STEPS < steps <= end]
+        curve.append((end, round(sum(distances) / len(distances), 1) if distances else None))
+    return curve
+
+
+def draw_curves(runs: list[dict[str, Any]], path: Path) -> None:
+    """Mean over seeds, and the span from the worst to the best seed, of every candidate."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(8, 4.2), dpi=130)
+    for name in dict.fromkeys(run["candidate"] for run in runs):
+        points: dict[int, list[float]] = {}
+        for run in runs:
+            if run["candidate"] == name:
+                for steps, distance in run["curve"]:
+                    if distance is not None:
+                        points.setdefault(steps, []).append(distance)
+        steps = sorted(points)
+        axes.plot(steps, [sum(points[at]) / len(points[at]) for at in steps], label=name)
+        axes.fill_between(
+            steps, [min(points[at]) for at in steps], [max(points[at]) for at in steps], alpha=0.15
+        )
+    axes.set_xlabel("environment steps")
+    axes.set_ylabel("distance of training episodes, m")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.tight_layout()
+    figure.savefig(path)
+    plt.close(figure)
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -149,6 +195,7 @@ def main() -> None:
         "summary": summaries,
         "runs": runs,
     }
+    draw_curves(runs, options.picture)
     options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

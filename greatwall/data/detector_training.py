@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -116,7 +115,7 @@ def train_detector(config: Config, plan: TrainingPlan, weights: Path) -> dict[st
         drawn_s = time.perf_counter()
         exported = _train_yolo(config, plan, data, folder)
         weights.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(exported, weights)
+        copy_plain(exported, weights)
     return {
         "classes": list(config.profile.classes),
         "input_size": list(plan.input_size),
@@ -181,6 +180,17 @@ def _train_yolo(config: Config, plan: TrainingPlan, data: Path, folder: Path) ->
     height_width = (plan.input_size[1], plan.input_size[0])
     exported = trained.export(format="onnx", imgsz=height_width, opset=OPSET, simplify=False, nms=False)
     return Path(exported)
+
+
+def copy_plain(exported: Path, weights: Path) -> None:
+    """Copy an ONNX file without what ultralytics notes of the place and time of its making."""
+    import onnx
+
+    model = onnx.load(exported)
+    for entry in list(model.metadata_props):
+        if entry.key in ("date", "description", "args"):
+            model.metadata_props.remove(entry)
+    weights.write_bytes(model.SerializeToString(deterministic=True))
 
 
 def write_note(weights: Path, facts: dict[str, Any]) -> Path:
