@@ -257,6 +257,40 @@ class RewardConfig:
 
 
 @dataclass(frozen=True)
+class ScreenConfig:
+    """How the embedded game's screen looks and reaches the eyes; the rules do not change with it."""
+
+    look: str = "standard"  # a named look, train:N or unseen:N (greatwall/game/looks.py)
+    size: tuple[int, int] = (1920, 1080)  # px, width and height of the frames
+    compress: Literal["none", "jpeg", "h264"] = "none"  # artefacts as a phone's stream has them
+
+    def __post_init__(self) -> None:
+        width, height = self.size
+        _check(
+            320 <= width <= 7680 and 180 <= height <= 4320, "screen.size", "320x180 to 7680x4320", self.size
+        )
+
+
+@dataclass(frozen=True)
+class FaultConfig:
+    """Faults of perception, made on purpose and seeded; all 0 is none. Shares are chances a look."""
+
+    miss: float = 0.0  # an object is not found
+    mislabel: float = 0.0  # an object is found as another class
+    jitter: float = 0.0  # px, standard deviation of each edge
+    stale: float = 0.0  # the last sight is given again
+    hud: float = 0.0  # a field is misread as a valid number
+    drop: float = 0.0  # a frame never arrives
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("miss", "mislabel", "stale", "hud", "drop"):
+            value = getattr(self, name)
+            _check(0 <= value <= 1, f"faults.{name}", "a share from 0 to 1", value)
+        _check(0 <= self.jitter <= 200, "faults.jitter", "0 to 200 px", self.jitter)
+
+
+@dataclass(frozen=True)
 class EnvConfig:
     """Limits of an episode; 0 is no limit."""
 
@@ -279,6 +313,8 @@ class Config:
     worker: WorkerConfig = field(default_factory=WorkerConfig)
     reward: RewardConfig = field(default_factory=RewardConfig)
     env: EnvConfig = field(default_factory=EnvConfig)
+    screen: ScreenConfig = field(default_factory=ScreenConfig)
+    faults: FaultConfig = field(default_factory=FaultConfig)
     device: str = "simulator"
     seed: int = 0
     variants: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from greatwall.learning.saving import (
     CHECKPOINT_STEPS,
     BestModelCallback,
     Checkpoints,
+    FinalCallback,
     PolicySaver,
     StateCallback,
     ValidationCallback,
@@ -171,6 +172,7 @@ class TrainingRun:
                     CHECKPOINT_STEPS,
                 )
             )
+        callbacks.append(FinalCallback(files, self.saver))
         callbacks.append(
             StateCallback(files, self.counters, settings.preset.resolved(), settings.config.resolved(), state)
         )
@@ -184,7 +186,6 @@ class TrainingRun:
             reset_num_timesteps=self.counters.timesteps == 0,
         )
         self.model.logger.dump(self.model.num_timesteps)  # what the last update and validation recorded
-        self.saver.save(self._files.final, self.model.policy, self.model.num_timesteps)
 
     def save_interrupted(self) -> None:
         """`ppo_greatwall_interrupt.zip`; the state on disk is that of the last rollout boundary."""

@@ -93,6 +93,20 @@ class BestModelCallback(BaseCallback):
         return True
 
 
+class FinalCallback(BaseCallback):
+    """`ppo_greatwall_final.zip`, before the state says that the run is finished."""
+
+    def __init__(self, files: RunFiles, saver: PolicySaver) -> None:
+        super().__init__()
+        self._files, self._saver = files, saver
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_training_end(self) -> None:
+        self._saver.save(self._files.final, self.model.policy, self.num_timesteps)
+
+
 class ValidationCallback(BaseCallback):
     """Plays validation courses every so many steps; keeps the policy that got farthest on the mean."""
 
