@@ -140,7 +140,7 @@ def draw_curves(runs: list[dict[str, Any]], path: Path) -> None:
             steps, [min(points[at]) for at in steps], [max(points[at]) for at in steps], alpha=0.15
         )
     axes.set_xlabel("environment steps")
-    axes.set_ylabel("distance of training episodes, m")
+    axes.set_ylabel("distance of training episodes, m (actions drawn)")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend()

@@ -68,6 +68,7 @@ class BoardCallback(BaseCallback):
         self._episodes: deque[dict[str, Any]] = deque(maxlen=WINDOW)
         self._since_s = time.perf_counter()
         self._update_s: float | None = None
+        self._updating = False  # between the end of a rollout and the start of the next
         self._steps_before = 0
 
     def _on_step(self) -> bool:
@@ -76,8 +77,9 @@ class BoardCallback(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         now_s = time.perf_counter()
-        if self.num_timesteps > self._steps_before > 0:
+        if self._updating:
             self._update_s = now_s - self._since_s
+            self._updating = False
         self._since_s = now_s
         self._steps_before = self.num_timesteps
 
@@ -88,7 +90,7 @@ class BoardCallback(BaseCallback):
         if self._update_s is not None:
             self.logger.record("time/update_s", self._update_s)
         self._since_s = now_s
-        self._steps_before = self.num_timesteps
+        self._updating = True
         if self._episodes:
             self._record_episodes(list(self._episodes))
 

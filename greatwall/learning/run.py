@@ -37,6 +37,7 @@ from greatwall.learning.training_state import (
     Counters,
     TrainingState,
     differences,
+    filled,
     restore_model,
 )
 from greatwall.policies.policy_file import load_policy
@@ -83,7 +84,8 @@ def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: in
 
 def changed_since(state: TrainingState, settings: RunSettings) -> list[str]:
     """What of game, preset and seed differs from the run on disk."""
-    changes = differences(state.config, settings.config.resolved())
+    saved = filled(state.config, Config().resolved())
+    changes = differences(saved, settings.config.resolved())
     changes += differences(state.preset, settings.preset.resolved(), "preset.")
     if state.counters.run_seed != settings.run_seed:
         changes.append(f"seed {state.counters.run_seed} -> {settings.run_seed}")
@@ -145,7 +147,9 @@ class TrainingRun:
         config = self._settings.config
         if config.device != "simulator" or self._settings.validation_episodes == 0:
             return None
-        truth = make_config(eyes="truth", variants=config.variants, max_distance_m=20_000)
+        truth = make_config(
+            eyes="truth", variants=config.variants, max_distance_m=20_000, faults=config.faults
+        )
         return build_env(self._settings.preset.apply(truth))
 
     def _build_callbacks(self, state: TrainingState | None) -> list[BaseCallback]:

@@ -164,6 +164,16 @@ def restore_generators(state: TrainingState) -> None:
     torch.set_rng_state(torch.from_numpy(state.tensors["rng.torch"].copy()))
 
 
+def filled(old: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """`old`, with settings that did not exist when it was saved at their defaults."""
+    return defaults | {
+        key: filled(value, defaults[key])
+        if isinstance(value, dict) and isinstance(defaults.get(key), dict)
+        else value
+        for key, value in old.items()
+    }
+
+
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
     """What changed between two resolved configs: `course.lives 3 -> 1`, in the order of `new`."""
     found = []

@@ -14,7 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from config import replace_in
 from greatwall.assembly import make_config
 from greatwall.learning.presets import PRESETS
-from greatwall.learning.reporting import PausingCallback, ProgressCallback
+from greatwall.learning.reporting import BoardCallback, PausingCallback, ProgressCallback
 from greatwall.learning.run import RunSettings, build_model
 from greatwall.learning.training_envs import build_training_envs
 
@@ -104,3 +104,17 @@ def test_progress_tells_rate_mean_distance_and_return(terminal: bool) -> None:
     text = out.getvalue()
     assert "steps/s" in text
     assert "m, return +5.0" in text
+
+
+def test_the_time_of_an_update_is_recorded_from_the_second_rollout_on() -> None:
+    recorded: dict[str, float] = {}
+    board = BoardCallback()
+    board.model = SimpleNamespace(  # type: ignore[assignment]
+        logger=SimpleNamespace(record=recorded.__setitem__)
+    )
+    board._on_rollout_start()
+    board._on_rollout_end()
+    assert "time/update_s" not in recorded
+    board._on_rollout_start()
+    board._on_rollout_end()
+    assert recorded["time/update_s"] >= 0

@@ -21,6 +21,7 @@ from greatwall.learning.training_state import (
     Counters,
     capture,
     differences,
+    filled,
     read_state,
     restore_generators,
     restore_model,
@@ -91,3 +92,9 @@ def test_a_policy_file_and_a_pickle_are_no_state(trained: PPO, tmp_path: Path) -
 )
 def test_differences_are_named(new: dict[str, Any], found: list[str]) -> None:
     assert differences({"a": 1, "b": {"c": 2}}, new) == found
+
+
+def test_settings_that_did_not_exist_yet_count_as_their_defaults() -> None:
+    old = {"a": 5, "b": {"c": 2}}
+    defaults = {"a": 1, "b": {"c": 1, "d": 4}, "e": {"f": 0}}
+    assert filled(old, defaults) == {"a": 5, "b": {"c": 2, "d": 4}, "e": {"f": 0}}
