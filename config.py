@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 TICK_HZ = 30  # the game's clock
+SEED_END = 2**32  # numpy's and torch's generators take seeds below it
 
 # The user's own names, kept as they are; `GREAT_WALL` below is built from them.
 SHOOT_OFFSET = 300  # px from the horse's centre to the end of the swipe
@@ -34,7 +35,7 @@ class HudField:
     box: tuple[int, int, int, int]  # x, y, w, h px of the digits alone, with a margin
     low: int
     high: int
-    max_rise_per_s: float  # a larger rise between two reads is a misread
+    max_rise_per_s: float  # a larger rise between two reads must be read twice; 0: any rise must
     may_fall: bool  # coins and distance only rise within a run
 
 
@@ -74,10 +75,6 @@ class GameProfile:
     hud: tuple[tuple[str, HudField], ...]
     restart: tuple[RestartTap, ...]
 
-    def role_of(self, category: str) -> str:
-        """The role of a detector class; raises KeyError for a class this game has not."""
-        return dict(self.roles)[category]
-
 
 GREAT_WALL = GameProfile(
     name="Great Wall Run",
@@ -107,9 +104,9 @@ GREAT_WALL = GameProfile(
     shoot_y_offset_px=SHOOT_Y_OFFSET,
     shoot_cooldown_s=0.6,
     hud=(
-        ("lives", HudField((130, 34, 110, 76), 0, 10, 10.0, True)),
-        ("arrows", HudField((400, 34, 130, 76), 0, 99, 40.0, True)),
-        ("coins", HudField((690, 34, 160, 76), 0, 9_999, 30.0, False)),
+        ("lives", HudField((130, 34, 110, 76), 0, 10, 0.0, True)),
+        ("arrows", HudField((400, 34, 130, 76), 0, 99, 10.0, True)),
+        ("coins", HudField((690, 34, 160, 76), 0, 9_999, 13.0, False)),
         ("distance", HudField((1560, 34, 240, 76), 0, 99_999, 60.0, False)),
     ),
     restart=(RestartTap(300, 300, 3.0), RestartTap(960, 1000, 2.0)),
@@ -203,7 +200,7 @@ class EyesConfig:
 
     kind: Literal["vision", "truth"] = "vision"
     weights: str = ""  # detector file; empty is the one committed in models/
-    runtime: Literal["auto", "openvino", "onnx"] = "auto"
+    runtime: Literal["auto", "gpu", "openvino", "onnx"] = "auto"  # auto: the fastest that is present
     confidence: float = 0.35
     iou: float = 0.5  # overlap above which two boxes of a class are one
     threads: int = 1  # the detector's; two cores also carry capture and OCR
@@ -219,7 +216,7 @@ class WorkerConfig:
 
     clock: Literal["wall", "game"] = "game"
     grab_hz: float = 30.0
-    decision_hz: float = 10.0
+    decision_hz: float = 10.0  # one that divides 30: perception falls on whole ticks
     hud_period_s: float = 0.3
     step_grace_s: float = 2.0  # step() waits at most this beyond the action's cooldown
     frames_stopped_s: float = 1.5  # no new frame for this long is an interruption
@@ -232,9 +229,20 @@ class WorkerConfig:
     windows: bool = False
 
     def __post_init__(self) -> None:
-        _check(1 <= self.decision_hz <= 30, "worker.decision_hz", "1 to 30", self.decision_hz)
+        _check(
+            0 < self.decision_hz <= TICK_HZ and (TICK_HZ / self.decision_hz).is_integer(),
+            "worker.decision_hz",
+            "a rate that divides 30 (30, 15, 10, 7.5, 6, 5, ...)",
+            self.decision_hz,
+        )
+        _check(self.restart_tries >= 1, "worker.restart_tries", "1 or more", self.restart_tries)
         _check(1 <= self.grab_hz <= 240, "worker.grab_hz", "1 to 240", self.grab_hz)
         _check(self.hud_period_s > 0, "worker.hud_period_s", "more than 0 s", self.hud_period_s)
+
+    @property
+    def decision_ticks(self) -> int:
+        """Ticks of the game's clock between two decisions."""
+        return round(TICK_HZ / self.decision_hz)
 
 
 @dataclass(frozen=True)
@@ -316,8 +324,12 @@ class Config:
     screen: ScreenConfig = field(default_factory=ScreenConfig)
     faults: FaultConfig = field(default_factory=FaultConfig)
     device: str = "simulator"
+    source: str = ""  # the file a recorded device plays
     seed: int = 0
     variants: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check(0 <= self.seed < SEED_END, "seed", f"0 to {SEED_END - 1}", self.seed)
 
     def resolved(self) -> dict[str, Any]:
         """All settings as JSON-able values, in a fixed order."""

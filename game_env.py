@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import queue
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -16,6 +17,7 @@ import numpy as np
 
 from config import TICK_HZ, Config, cooldown_s
 from greatwall.contracts import (
+    HUD_FIELDS,
     OBSERVATION_SIZE,
     TERRAIN_SAMPLES,
     Action,
@@ -45,6 +47,7 @@ FIRST_FRAME_TIMEOUT_S = 30.0  # a detector may load and compile before the first
 FIRST_HUD_TIMEOUT_S = 5.0
 QUEUE_TIMEOUT_S = 1.0
 RESTART_TIMEOUT_S = 30.0
+TRAINING_SEEDS = 1_000_000  # seeds below are for training (SPEC 7)
 
 
 class GreatWallEnv(gym.Env[FloatArray, int]):
@@ -64,11 +67,12 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         self.render_mode = render_mode
         self.observation_space = gym.spaces.Box(0.0, 1.0, (OBSERVATION_SIZE,), np.float32)
         self.action_space = gym.spaces.Discrete(len(Action))  # type: ignore[assignment]
-        self._period_s = round(TICK_HZ / config.worker.decision_hz) / TICK_HZ
-        self._started = False
+        self._period_s = config.worker.decision_ticks / TICK_HZ
+        self._hud_shown = [name for name in HUD_FIELDS if name in dict(config.profile.hud)]
         self._ended_by = ""  # "", "death", "limit" or an interruption
         self._action_id = 0
-        self._episode = 0
+        self._base_seed = config.seed
+        self._episode = 0  # since that seed
         self._perception: Perception | None = None
         self._transition: tuple[Perception, Perception, bool]
         self._step_terms: dict[str, float] = {}
@@ -83,30 +87,21 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
     ) -> tuple[FloatArray, dict[str, Any]]:
         """A live run and its first observation.
 
-        With a seed, exactly that course where the device can start one. Without: after a death the
-        restart procedure of SPEC 6; else a new course where the device can, or the run goes on.
-        Raises `RestartError` when no live game can be had, `WorkerError` when there is no Worker.
+        With a seed, exactly that course where the device can start one; with `options={"state": s}`
+        the game that `save_game` saved. Without: after a death the restart procedure of SPEC 6; else
+        a new course where the device can, or the run goes on. An interruption is survived
+        `restart_tries` times. Raises `RestartError` when no live game can be had, `WorkerError` when
+        there is no Worker.
         """
         super().reset(seed=seed)
-        worker = self.worker
-        try:
-            if not self._started:
-                worker.start()
-                self._started = True
-            if self._ended_by not in ("", "death", "limit"):
-                worker.recover()
-            self._make_live(seed)
-            perception = self._first_perception()
-        except Interruption as cause:
-            raise RestartError(
-                f"expected a live game after a restart, found {cause}; check the device and start again"
-            ) from cause
+        if seed is not None:
+            self._base_seed, self._episode = seed, 0
+        self._perception = self._begin(seed, (options or {}).get("state"))
         self._episode += 1
         self._ended_by = ""
-        self._perception = perception
         self._begin_bookkeeping()
         self._update_terrain()
-        info = self._info(perception, dict.fromkeys(REWARD_TERMS, 0.0), 0.0)
+        info = self._info(self._perception, dict.fromkeys(REWARD_TERMS, 0.0), 0.0)
         return self._get_obs(), info
 
     def step(self, action: int) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
@@ -148,7 +143,14 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
     def close(self) -> None:
         """Stop the Worker and let the device go."""
         self.worker.close()
-        self._started = False
+
+    def save_game(self) -> dict[str, Any]:
+        """The game as it stands, JSON-able, for `reset(options={"state": ...})`.
+
+        Two episodes begun from it with the same actions are the same. `ConfigError` on a device that
+        cannot save.
+        """
+        return self.worker.save_game()
 
     # --- acting -------------------------------------------------------------------------------
 
@@ -175,8 +177,18 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         return result.perception
 
     def _interrupted(self, cause: Interruption) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
-        """The last valid observation, its age, truncated=True; nothing is rewarded."""
+        """The last valid observation, its age, truncated=True; nothing is rewarded.
+
+        A death that is already known outranks it: a death page may well stand still.
+        """
         assert self._perception is not None
+        if self.worker.death_triggered.is_set():
+            self._ended_by = "death"
+            terms = dict.fromkeys(REWARD_TERMS, 0.0)
+            terms["step"], terms["death"] = self.config.reward.step, self.config.reward.death
+            info = self._info(self._perception, terms, 0.0)
+            info["run"] = self._run_report()
+            return self._get_obs(), math.fsum(terms.values()), True, False, info
         self._ended_by = cause.reason
         info = self._info(self._perception, dict.fromkeys(REWARD_TERMS, 0.0), 0.0)
         info["interruption"] = cause.reason
@@ -187,13 +199,34 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
 
     # --- life and restart ---------------------------------------------------------------------
 
+    def _begin(self, seed: int | None, state: Mapping[str, Any] | None) -> Perception:
+        """A live game and its first perception; what interrupts that is survived a few times."""
+        worker = self.worker
+        broken = self._ended_by not in ("", "death", "limit")
+        tries = self.config.worker.restart_tries
+        for tries_left in reversed(range(tries)):
+            try:
+                worker.start()
+                if broken:
+                    worker.recover()
+                if state is not None:
+                    worker.restore_game(state)
+                else:
+                    self._make_live(seed)
+                return self._first_perception()
+            except Interruption as cause:
+                broken = True
+                if tries_left == 0:
+                    raise RestartError(
+                        f"expected a live game after {tries} tries, found {cause}; "
+                        "check the device and start again"
+                    ) from cause
+        raise AssertionError("restart_tries is at least 1")
+
     def _make_live(self, seed: int | None) -> None:
         worker = self.worker
-        if seed is None and self._ended_by == "" and self._episode == 0:
-            seed = self.config.seed
-        elif seed is None and self._ended_by != "death":
-            seed = int(np.random.SeedSequence([self.config.seed, self._episode]).generate_state(1)[0])
-            seed %= 1_000_000
+        if seed is None and self._ended_by != "death":
+            seed = self._base_seed if self._episode == 0 else self._later_seed()
         if seed is not None and worker.new_game(seed):
             return
         self._wait(worker.perception_ready, FIRST_FRAME_TIMEOUT_S, "a first perceived frame")
@@ -210,6 +243,11 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
                 "check that the game is open and that the profile's buttons are where it draws them"
             )
         worker.death_triggered.clear()  # it may have been a misread
+
+    def _later_seed(self) -> int:
+        """The training seed of the next course: a function of the last seed given and the episode."""
+        seeds = np.random.SeedSequence([self._base_seed, self._episode])
+        return int(seeds.generate_state(1)[0]) % TRAINING_SEEDS
 
     def _moves(self) -> bool:
         """SPEC 6: wait 1 s, sample the distance, wait 2 s, sample again; equal, or none, is dead."""
@@ -253,17 +291,21 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         waited_s = 0.0
         while True:
             perception = worker.perception
-            if perception is not None and None not in perception.hud[:4]:
+            if perception is not None and None not in self._shown(perception.hud):
                 return perception
             if waited_s > FIRST_HUD_TIMEOUT_S:
                 break
             worker.rest(self._period_s)
             waited_s += self._period_s
-        found = "no perception" if perception is None else f"{perception.hud[:4]}"
+        found = "no perception" if perception is None else f"{self._shown(perception.hud)}"
         raise RestartError(
-            f"expected lives, arrows, coins and distance on the screen, found {found}; "
+            f"expected {', '.join(self._hud_shown)} on the screen, found {found}; "
             "check that the game is in front and the HUD boxes of the profile"
         )
+
+    def _shown(self, hud: Hud) -> list[int | None]:
+        """The values of those HUD fields that this game has."""
+        return [getattr(hud, name) for name in self._hud_shown]
 
     def _wait(self, event: threading.Event, timeout_s: float, what: str) -> None:
         if not self.worker.wait(event, timeout_s):
@@ -271,7 +313,8 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
 
     def _limit_reached(self, after: Perception) -> bool:
         limits = self.config.env
-        far = limits.max_distance_m and self._run["distance_m"] >= limits.max_distance_m
+        ridden_m = self._run["distance_m"] - self._began_at_m
+        far = limits.max_distance_m and ridden_m >= limits.max_distance_m
         late = limits.max_seconds and after.captured_at_s - self._began_at_s >= limits.max_seconds
         return bool(far or late)
 
@@ -306,6 +349,7 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         p = self._perception
         self._previous: Hud = Hud() if p is None else p.hud
         self._began_at_s = 0.0 if p is None else p.captured_at_s
+        self._began_at_m = self._previous.distance or 0
         self._last_serial = p.passings[-1].serial if p is not None and p.passings else -1
         self._pending: list[Passing] = []
         self._lives_log: list[tuple[float, int]] = []
@@ -356,14 +400,15 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         if after.passings and after.passings[-1].serial > self._last_serial:
             self._pending += [p for p in after.passings if p.serial > self._last_serial]
             self._last_serial = after.passings[-1].serial
-        if hud.lives is not None and hud.lives_at_s > self._lives_log[-1][0]:
+        if hud.lives is not None and (not self._lives_log or hud.lives_at_s > self._lives_log[-1][0]):
             self._lives_log.append((hud.lives_at_s, hud.lives))
             del self._lives_log[:-20]
         if not self._pending:
             return
         waiting = []
         for passing in self._pending:
-            if r.passing_waits_for_hud and hud.lives_at_s < passing.passed_at_s:
+            unread = hud.lives is not None and hud.lives_at_s < passing.passed_at_s
+            if r.passing_waits_for_hud and unread:
                 waiting.append(passing)
             elif not r.passing_waits_for_hud or self._unharmed(passing):
                 if passing.kind == "cliff":
@@ -376,6 +421,8 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
 
     def _unharmed(self, passing: Passing) -> bool:
         """No life lost between the last HUD read before meeting it and the first after passing it."""
+        if not self._lives_log:
+            return True  # a game that shows no lives
         lives_before = self._lives_log[0][1]
         for at_s, lives in self._lives_log:
             if at_s <= passing.met_at_s:

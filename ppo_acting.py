@@ -8,6 +8,7 @@ only perceives: what to do comes through `env_action_queue`, what was seen is `p
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import logging
 import queue
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from config import Config, GameProfile, cooldown_s, replace_in
+from config import TICK_HZ, Config, GameProfile, cooldown_s, replace_in
 from greatwall.contracts import (
     Action,
     ActionOrder,
@@ -30,8 +31,11 @@ from greatwall.contracts import (
     Hud,
     HudRead,
     Perception,
+    SeededEyes,
+    Sight,
 )
 from greatwall.errors import GreatWallError, WorkerError
+from greatwall.eyes.faults import parse_faults
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.metrics.timing import WorkerTiming
 from greatwall.worker.arguments import Arguments, best_policy, check
@@ -41,8 +45,10 @@ from greatwall.worker.game_clock import GameClockDriver, ticked
 from greatwall.worker.latest_frame import LatestFrame, OrderQueue
 from greatwall.worker.names import SharedNames
 from greatwall.worker.restart import RestartClicks
+from greatwall.worker.scaling import scaled_sight
 from greatwall.worker.stages import Driver
 from greatwall.worker.threads import ThreadDriver
+from greatwall.worker.trace import Trace, tracing
 from greatwall.worker.watch import watch
 from rule_engine import RuleEngine
 
@@ -88,15 +94,15 @@ class Worker(SharedNames):
             self._driver = GameClockDriver(self, held)
 
         profile: GameProfile = config.profile
-        self._rules = RuleEngine(profile, device.size)
-        self._rules_size = device.size
+        self._rules = RuleEngine(profile)
+        self._size = profile.frame_size
         self._hud_filter = HudFilter(profile)
         self._death_watch = DeathWatch(config.worker.stall_s, config.worker.stall_reads)
         self._restart_clicks = RestartClicks(profile.restart, self.adb_tap)
         self._cooldowns_s = tuple(cooldown_s(profile, action) for action in Action)
         # Real frames come every grab period: a step ends at the one nearest to its decision period.
         early_s = 0.5 / config.worker.grab_hz if config.worker.clock == "wall" else 0.0
-        self._period_s = 1.0 / config.worker.decision_hz - early_s
+        self._period_s = config.worker.decision_ticks / TICK_HZ - early_s
         self._draws = config.worker.windows
         self._looks = config.eyes.kind == "vision"
         self._started = False
@@ -109,6 +115,8 @@ class Worker(SharedNames):
         self.shown: tuple[Frame, Perception] | None = None  # what the windows draw next
         self.pending_signal: ActionOrder | None = None
         self.cooldown_until = 0.0
+        self.trace: Trace | None = None  # set before `start`, on the wall clock
+        self._basis: Perception | None = None  # what the Master was last told: it decides from this
         self._executed_at_s = 0.0
         self._touched_at_s = 0.0
         self._finish_from_s = 0.0
@@ -139,12 +147,12 @@ class Worker(SharedNames):
         """Start the stages. In real time the eyes look once before: loading what they need would
         otherwise cost the first seconds of a run. Raises what they or the device raise."""
         if not self._started:
-            self._started = True
             if self.timing is not None:
                 frame = self.device.frame()
                 self.eyes.see(frame)
                 self.eyes.read_hud(frame)
             self._driver.start()
+            self._started = True
 
     def close(self) -> None:
         """Stop the stages, then let eyes and device go."""
@@ -164,8 +172,23 @@ class Worker(SharedNames):
                 return False
             self._forget_orders()
             self.begin_run()
+            if isinstance(self.eyes, SeededEyes):
+                self.eyes.begin(seed)
             self._driver.begin(seed)
         return True
+
+    def save_game(self) -> dict[str, Any]:
+        return {"state": ticked(self.device).get_state()}
+
+    def restore_game(self, state: Mapping[str, Any]) -> None:
+        device = ticked(self.device)
+        with self._driver.quiet():
+            device.set_state(state["state"])
+            self._forget_orders()
+            self.begin_run()
+            if isinstance(self.eyes, SeededEyes):
+                self.eyes.begin(device.tick)
+            self._driver.begin(device.tick)
 
     def pause(self) -> bool:
         """Freeze the game where the device can; a distance that stands still is no stall then."""
@@ -197,7 +220,9 @@ class Worker(SharedNames):
         """Nothing of the last run is left: tracks, HUD values, death, frames on their way."""
         self.slot.clear()
         self.perception_ready.clear()
-        self._perception = None
+        self._perception = self._basis = None
+        if self.trace is not None:
+            self.trace.new_run(self.clock.now_s())
         self._rules.reset()
         self.eyes.reset()
         with self._hud_lock:
@@ -211,9 +236,17 @@ class Worker(SharedNames):
 
     def grab(self, run: int) -> bool:
         """Capture into the slot; True when it is a new frame. Its pixels are not touched here."""
-        new = self.slot.put(self.device.frame(), run)
-        if new and self.timing is not None:
-            self.timing.grabs.add(self.clock.now_s())
+        timing = self.timing
+        if timing is None:
+            return self.slot.put(self.device.frame(), run)
+        began_s = self.clock.now_s()
+        frame = self.device.frame()
+        new = self.slot.put(frame, run)
+        if new:
+            now_s = self.clock.now_s()
+            timing.grabs.add(now_s)
+            if self.trace is not None:
+                self.trace.grabbed(frame, began_s, now_s)
         return new
 
     # --- stages of the main loop, in their order (SPEC 2) ---------------------------------------
@@ -232,25 +265,36 @@ class Worker(SharedNames):
             self.draw(frame, perception)
 
     def perceive(self, frame: Frame) -> Perception:
-        """Frame -> facts -> lists, distances, cliff: one snapshot."""
-        if frame.size != self._rules_size:
-            self._rules = RuleEngine(self.config.profile, frame.size)
-            self._rules_size = frame.size
+        """Frame -> facts -> lists, distances, cliff: one snapshot, in px of the profile's frame."""
         timing = self.timing
         if timing is None:
-            sight = self.eyes.see(frame)
+            sight = self.see(frame)
             return self._rules.perceive(frame, sight, self._hud, self.clock.now_s())
         began_s = self.clock.now_s()
         if self._looks:  # the simulator draws, or a capture decodes, when first asked
             _ = frame.bgr
         drawn_s = self.clock.now_s()
-        sight = self.eyes.see(frame)
+        sight = self.see(frame)
         now_s = self.clock.now_s()
         timing.pixels.add_s(drawn_s - began_s)
         timing.detector.add_s(now_s - drawn_s)
         timing.loops.add(now_s)
         timing.frame_age.add_s(now_s - frame.captured_at_s)
-        return self._rules.perceive(frame, sight, self._hud, now_s)
+        perception = self._rules.perceive(frame, sight, self._hud, now_s)
+        ended_s = self.clock.now_s()
+        timing.rules.add_s(ended_s - now_s)
+        if self.trace is not None:
+            self.trace.perceived(perception, began_s, drawn_s, now_s, ended_s)
+        return perception
+
+    def see(self, frame: Frame) -> Sight:
+        """What the eyes make of the frame, scaled from its size to the profile's."""
+        sight = self.eyes.see(frame)
+        if frame.size == self._size:
+            return sight
+        width, height = self._size
+        sx, sy = width / frame.size[0], height / frame.size[1]
+        return scaled_sight(sight, sx, sy, width, self.config.profile.terrain_step_px)
 
     def publish(self, perception: Perception) -> None:
         """All of it at once: readers take one reference."""
@@ -267,13 +311,22 @@ class Worker(SharedNames):
             return
         order = self.pending_signal
         assert order is not None
-        self._result = ActionResult(order.action_id, order.action, self._executed_at_s, now_s, perception)
+        result = ActionResult(order.action_id, order.action, self._executed_at_s, now_s, perception)
+        self._result = result
+        self._basis = perception
         self.pending_signal = None
         self.action_done.set()
         timing = self.timing
         if timing is not None:
             timing.step.add_s(now_s - self._executed_at_s)
             timing.overruns += now_s > self._finish_from_s + self._period_s
+            if self.trace is not None:
+                self.trace.finished(result)
+
+    @property
+    def may_stand_still(self) -> bool:
+        """The picture need not change now: the run is over, or being started again."""
+        return self.death_triggered.is_set() or self.env_restart_order.is_set()
 
     @property
     def order_waits(self) -> bool:
@@ -300,6 +353,12 @@ class Worker(SharedNames):
             self._touched_at_s = after_s = self.clock.now_s()
             if self.timing is not None:
                 self.timing.touch.add_s(after_s - now_s)
+        if self.timing is not None:
+            basis = self._basis or self._perception
+            if basis is not None:
+                self.timing.decision_age.add_s(now_s - basis.captured_at_s)
+            if self.trace is not None:
+                self.trace.taken(order, basis, now_s, self._touched_at_s)
         self.cooldown_until = now_s + self._cooldowns_s[action]
         self._finish_from_s = max(self.cooldown_until, now_s + self._period_s)
         self.pending_signal = order
@@ -317,7 +376,7 @@ class Worker(SharedNames):
             x1, y1 = x + w / 2, y + h / 2
             self.adb_swipe(x1, y1, x1 + profile.shoot_offset_px, y1)
         else:
-            self.adb_swipe(*perception.horse_center, *perception.shoot_target, size=perception.size)
+            self.adb_swipe(*perception.horse_center, *perception.shoot_target)
 
     def click_restart(self) -> None:
         """The taps of the restart procedure, each when it is due; perception goes on meanwhile."""
@@ -344,7 +403,10 @@ class Worker(SharedNames):
         began_s = self.clock.now_s()
         timing.hud_reads.add(began_s)
         read = self.eyes.read_hud(frame)
-        timing.hud.add_s(self.clock.now_s() - began_s)
+        ended_s = self.clock.now_s()
+        timing.hud.add_s(ended_s - began_s)
+        if self.trace is not None:
+            self.trace.read(frame, read, began_s, ended_s)
         return read
 
     def publish_hud(self, read: HudRead, captured_at_s: float, run: int) -> None:
@@ -360,19 +422,16 @@ class Worker(SharedNames):
 
     def adb_tap(self, x: float, y: float) -> None:
         """Tap at a point of the profile's frame."""
-        self.device.tap(*self._on_device(x, y, self.config.profile.frame_size))
+        self.device.tap(*self._on_device(x, y))
 
-    def adb_swipe(
-        self, x1: float, y1: float, x2: float, y2: float, size: tuple[int, int] | None = None
-    ) -> None:
-        """Swipe between two points of a frame of `size`, the profile's unless given."""
-        size = size or self.config.profile.frame_size
-        start, end = self._on_device(x1, y1, size), self._on_device(x2, y2, size)
-        self.device.swipe(*start, *end, self.config.profile.swipe_ms)
+    def adb_swipe(self, x1: float, y1: float, x2: float, y2: float) -> None:
+        """Swipe between two points of the profile's frame."""
+        self.device.swipe(*self._on_device(x1, y1), *self._on_device(x2, y2), self.config.profile.swipe_ms)
 
-    def _on_device(self, x: float, y: float, size: tuple[int, int]) -> tuple[float, float]:
-        """The one place where coordinates are scaled to the device's real size."""
-        return x * self.device.size[0] / size[0], y * self.device.size[1] / size[1]
+    def _on_device(self, x: float, y: float) -> tuple[float, float]:
+        """A point of the profile's frame on the device's real screen; `see` is the way back."""
+        (width, height), size = self.device.size, self._size
+        return x * width / size[0], y * height / size[1]
 
 
 def _say(line: str) -> None:
@@ -383,7 +442,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """`python ppo_acting.py`: the agent at work. 2 for what the person can put right, else 0."""
     import tyro
 
-    from greatwall.assembly import build_env, make_config
+    from greatwall.assembly import make_config, parse_size
+    from greatwall.commands.profile import read_profile
+    from greatwall.commands.spectator import build_watched_env
     from greatwall.players import make_player
 
     args = tyro.cli(Arguments, args=arguments)
@@ -391,22 +452,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check(args)
         config = make_config(
-            device=args.device, eyes=args.eyes, clock=args.clock, seed=args.seed, variants=args.variant
-        )
-        config = replace_in(config, "worker", windows=not args.headless or args.screenshot is not None)
-        player = make_player(args.policy or best_policy(Path(__file__).parent / "models"), config)
-        env = build_env(config)
-        figures = watch(
-            env,
-            cast("Worker", env.worker),
-            player,
-            config,
+            device=args.device,
+            source=str(args.source or ""),
+            eyes=args.eyes,
+            clock=args.clock,
             seed=args.seed,
-            seconds=args.seconds,
-            headless=args.headless,
-            screenshot=args.screenshot,
-            say=_say,
+            variants=args.variant,
+            look=args.look,
+            size=parse_size(args.size),
+            compress=args.compress,
+            faults=parse_faults(args.faults),
         )
+        config = replace_in(config, "eyes", weights=args.weights)
+        if args.profile is not None:
+            config = dataclasses.replace(config, profile=read_profile(args.profile))
+        config = replace_in(config, "worker", windows=not args.headless or args.screenshot is not None)
+        usual = "idle" if args.device == "video" else best_policy(Path(__file__).parent / "models")
+        player = make_player(args.policy or usual, config)
+        env = build_watched_env(config, args.record)
+        worker = cast("Worker", env.worker)
+        with tracing(worker, args.trace, config.profile):
+            figures = watch(
+                env,
+                worker,
+                player,
+                config,
+                seed=args.seed,
+                seconds=args.seconds,
+                headless=args.headless,
+                screenshot=args.screenshot,
+                say=_say,
+            )
         if args.json is not None:
             args.json.write_text(json.dumps(figures, indent=2) + "\n")
     except GreatWallError as error:

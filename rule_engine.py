@@ -54,8 +54,7 @@ class Tracker:
     world does (the median of all tracks). While nothing is known, things are expected to move left.
     """
 
-    def __init__(self, width: float) -> None:
-        self._width = width
+    def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
@@ -138,32 +137,28 @@ class Tracker:
 class RuleEngine:
     """One per Worker: `perceive` each frame in order, `reset` when a run begins.
 
-    `size` is the frame's (width, height) in px; the profile's numbers are scaled to it. Serials of
-    passings go on rising over resets.
+    Everything is in px of the profile's frame. Serials of passings go on rising over resets.
     """
 
-    def __init__(self, profile: GameProfile, size: tuple[int, int] = (1920, 1080)) -> None:
-        sx = size[0] / profile.frame_size[0]
-        sy = size[1] / profile.frame_size[1]
+    def __init__(self, profile: GameProfile) -> None:
         roles = dict(profile.roles)
         self._role_index = {category: ROLES.index(roles[category]) for category in profile.classes}
-        self._size = size
+        self._size = profile.frame_size
         x, y, w, h = profile.rider_box
-        self._rider_box = (x * sx, y * sy, (x + w) * sx, (y + h) * sy)
+        self._rider_box = (x, y, x + w, y + h)
         self._rider_x_fixed = profile.rider_x_fixed
-        self._rider_jump_px = RIDER_JUMP_PX * sx
-        self._cliff_ahead_px = profile.cliff_ahead_px * sx
-        self._shoot_offset_px = profile.shoot_offset_px * sx
-        self._distance_switch_px = profile.distance_switch_px * sx
-        self._shoot_y_offset_px = profile.shoot_y_offset_px * sy
+        self._cliff_ahead_px = profile.cliff_ahead_px
+        self._shoot_offset_px = profile.shoot_offset_px
+        self._distance_switch_px = profile.distance_switch_px
+        self._shoot_y_offset_px = profile.shoot_y_offset_px
         self._serial = 0
-        self._tracker = Tracker(size[0])
+        self._tracker = Tracker()
         self.reset()
 
     def reset(self) -> None:
         """Forget the last run."""
         self._tracker.reset()
-        self._horse = self._rider_box
+        self._horse: tuple[float, float, float, float] = self._rider_box
         self._rider_x: deque[tuple[float, float]] = deque(maxlen=RIDER_HISTORY)
         self._seen: dict[int, GameObject] = {}  # the last perception's objects by id
         self._ahead: dict[int, float] = {}  # obstacle id -> when it reached the rider, inf before
@@ -171,6 +166,7 @@ class RuleEngine:
         self._gap_behind: tuple[int, float] | None = None  # passed while the flag was still up
         self._cliff = False
         self._passings: tuple[Passing, ...] = ()
+        self._before_s: float | None = None  # capture time of the frame before this one
 
     def perceive(self, frame: Frame, sight: Sight, hud: Hud, perceived_at_s: float) -> Perception:
         """The snapshot of one frame. Frames come in the order of their capture.
@@ -178,9 +174,15 @@ class RuleEngine:
         Either all things in a sight carry ids already (truth) or none does, and they get theirs here.
         """
         at_s = frame.captured_at_s
+        before_s = at_s if self._before_s is None else self._before_s
+        self._before_s = at_s
         objects, ground = sight
         expected: list[Gap] = []
-        if (objects[-1][6] if objects else ground.gaps[0][2] if ground.gaps else 0) < 0:
+        if objects:
+            untracked = objects[-1][6] < 0
+        else:
+            untracked = ground.gaps[0][2] < 0 if ground.gaps else bool(self._tracker.tracks)
+        if untracked:
             objects, ground, expected = self._track(objects, ground, at_s)
         danger: list[GameObject] = []
         enemies: list[GameObject] = []
@@ -210,8 +212,8 @@ class RuleEngine:
             ground = Ground(ground.gaps, x2, ground.width, step_px=ground.step_px)
         if self._passings and at_s - self._passings[0][4] > PASSINGS_KEPT_S:
             self._passings = tuple(one for one in self._passings if at_s - one[4] <= PASSINGS_KEPT_S)
-        self._pass_obstacles(danger, x1, x2, at_s)
-        cliff = self._watch_cliff(ground.gaps, expected, x1, x2, at_s)
+        self._pass_obstacles(danger, x1, x2, before_s, at_s)
+        cliff = self._watch_cliff(ground.gaps, expected, x1, x2, before_s, at_s)
         return Perception(
             frame.frame_id,
             at_s,
@@ -252,21 +254,29 @@ class RuleEngine:
 
     def _stand(self, riders: list[GameObject]) -> tuple[float, float, float, float]:
         """Where the rider is: the best detection, its x steadied when the rider cannot move sideways."""
+        stands1, _, stands2, _ = self._horse
+        if self._rider_x_fixed:
+            far = RIDER_JUMP_PX
+            riders = [
+                one
+                for one in riders
+                if abs(one[1] - stands1) <= far and abs(one[1] + one[3] - stands2) <= far
+            ]
+            if not riders:
+                return self._horse
         best = riders[0] if len(riders) == 1 else max(riders, key=_by_score)
         _, x1, y1, w, h = best[:5]
         x2 = x1 + w
-        if self._rider_x_fixed:
-            stands1, _, stands2, _ = self._horse
-            if x1 != stands1 or x2 != stands2:
-                if abs(x1 - stands1) > self._rider_jump_px or abs(x2 - stands2) > self._rider_jump_px:
-                    return self._horse
-                self._rider_x.append((x1, x2))
-                x1 = median(one[0] for one in self._rider_x)
-                x2 = median(one[1] for one in self._rider_x)
+        if self._rider_x_fixed and (x1 != stands1 or x2 != stands2):
+            self._rider_x.append((x1, x2))
+            x1 = median(one[0] for one in self._rider_x)
+            x2 = median(one[1] for one in self._rider_x)
         self._horse = (x1, y1, x2, y1 + h)
         return self._horse
 
-    def _pass_obstacles(self, danger: list[GameObject], x1: float, x2: float, at_s: float) -> None:
+    def _pass_obstacles(
+        self, danger: list[GameObject], x1: float, x2: float, before_s: float, at_s: float
+    ) -> None:
         """Note obstacles that come, that reach the rider, and that are now behind."""
         ahead = self._ahead
         for thing in danger:
@@ -274,12 +284,18 @@ class RuleEngine:
             if left + thing[3] > x1:
                 met_at_s = ahead.get(track_id)
                 if met_at_s is None or (met_at_s == math.inf and left <= x2):
-                    ahead[track_id] = at_s if left <= x2 else math.inf
+                    ahead[track_id] = before_s if left <= x2 else math.inf
             elif track_id in ahead:
-                self._passed("obstacle", track_id, ahead.pop(track_id), at_s)
+                self._passed("obstacle", track_id, ahead.pop(track_id), before_s, at_s)
 
     def _watch_cliff(
-        self, gaps: tuple[Gap, ...], expected: list[Gap], x1: float, x2: float, at_s: float
+        self,
+        gaps: tuple[Gap, ...],
+        expected: list[Gap],
+        x1: float,
+        x2: float,
+        before_s: float,
+        at_s: float,
     ) -> bool:
         """The cliff flag; a fall of the flag because a gap went behind is a passing."""
         if not gaps and not self._cliff:
@@ -290,7 +306,7 @@ class RuleEngine:
             if right > x1:
                 met_at_s = ahead.get(track_id)
                 if met_at_s is None or (met_at_s == math.inf and left <= x2):
-                    ahead[track_id] = at_s if left <= x2 else math.inf
+                    ahead[track_id] = before_s if left <= x2 else math.inf
                 cliff = cliff or left - x2 <= self._cliff_ahead_px
             elif track_id in ahead:
                 self._gap_behind = (track_id, ahead.pop(track_id))
@@ -298,15 +314,17 @@ class RuleEngine:
             if self._cliff and track_id in ahead and right > x1 and left - x2 <= self._cliff_ahead_px:
                 cliff = True
         if self._cliff and not cliff and self._gap_behind is not None:
-            self._passed("cliff", *self._gap_behind, at_s)
+            self._passed("cliff", *self._gap_behind, before_s, at_s)
         if not cliff:
             self._gap_behind = None
         self._cliff = cliff
         return cliff
 
-    def _passed(self, kind: str, track_id: int, met_at_s: float, at_s: float) -> None:
+    def _passed(self, kind: str, track_id: int, met_at_s: float, before_s: float, at_s: float) -> None:
         self._serial += 1
-        passing = Passing(self._serial, kind, track_id, min(met_at_s, at_s), at_s)
+        if met_at_s == math.inf:  # it was never seen beside the rider
+            met_at_s = before_s
+        passing = Passing(self._serial, kind, track_id, met_at_s, at_s)
         self._passings = (*self._passings, passing)
 
     def _aim(

@@ -19,8 +19,10 @@ import torch
 import tyro
 from rich.console import Console
 
+from config import FaultConfig
 from greatwall.assembly import DEVICES, build_eyes, make_config
 from greatwall.errors import ConfigError, GreatWallError, WorkerError
+from greatwall.eyes.faults import parse_faults
 from greatwall.learning.exam import sit_exam
 from greatwall.learning.presets import Preset, preset_named
 from greatwall.learning.run import RunSettings, TrainingRun
@@ -56,6 +58,8 @@ class Arguments:
     """Named set of training settings: default, paper."""
     variant: str | None = None
     """Named changes of the game, separated by commas."""
+    faults: str | None = None
+    """Faults of perception made on purpose, as in miss=0.1,jitter=2,stale=0.02,hud=0.02,drop=0.01."""
     fresh: bool = False
     """Start over: earlier files are moved into models/old-<time>/, never deleted."""
     models: Path = Path("models")
@@ -90,11 +94,16 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         raise ConfigError(
             f"unknown device: expected one of {', '.join(DEVICES)}; found {device!r}; use --device simulator"
         )
+    if arguments.faults is None:
+        faults = FaultConfig(**saved.get("faults", {}))
+    else:
+        faults = parse_faults(arguments.faults)
     config = make_config(
         eyes=eyes,
         clock="game" if device == "simulator" else "wall",
         device=device,
         variants=variants,
+        faults=faults,
     )
     seed, timesteps = arguments.seed, arguments.timesteps
     if state is not None:

@@ -31,7 +31,7 @@ from game_env import GreatWallEnv
 from greatwall.assembly import build_device, make_config
 from greatwall.commands.bench import machine
 from greatwall.contracts import HUD_FIELDS, Frame, Gap, HudRead, Perception, Sight
-from greatwall.data.detector_training import visible_boxes
+from greatwall.data.visibility import visible_boxes
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.eyes.truth import TruthEyes
 from greatwall.eyes.vision import VisionEyes

@@ -11,6 +11,10 @@ COMMANDS = {
     "play": ("greatwall.commands.play", "play the game yourself, in a window"),
     "evaluate": ("greatwall.commands.evaluate", "let a policy or a hand-written player play many seeds"),
     "bench": ("greatwall.commands.bench", "measure the speed of the game, the env and the worker"),
+    "score": ("greatwall.commands.score", "score vision against the game's truth, in any look and size"),
+    "dataset": ("greatwall.commands.dataset", "write pictures, YOLO labels and truth, or auto-label a video"),
+    "profile": ("greatwall.commands.profile", "write the facts of a game as JSON, or show them in a picture"),
+    "replay": ("greatwall.commands.replay", "play a recording's touches again and compare the game"),
     "detector": ("greatwall.commands.detector", "train the detector, or score it on unseen seeds"),
 }
 

@@ -129,7 +129,8 @@ class FrameSource(Protocol):
 
 
 class Frame:
-    """One captured screen. Pixels are made when first asked for, once, and then kept.
+    """One captured screen. Pixels are made when first asked for and then kept; two threads that ask at
+    the same moment may both make them, and get equal ones.
 
     `frame_id` rises by at least 1 with every distinct capture; equal ids are the same picture.
     `captured_at_s` is on the device's clock. `size` is (width, height) in px. `scene` is None on
@@ -226,8 +227,8 @@ class Sight(NamedTuple):
 class Passing(NamedTuple):
     """A hazard that is now behind the rider. `serial` rises by one with every passing.
 
-    `met_at_s` is the capture time at which it first reached the rider's right edge, so that a life
-    lost to it is one lost after that moment; `passed_at_s` that of the frame in which it was behind.
+    `met_at_s` is the capture time of the last frame before it reached the rider's right edge, so that
+    a life lost to it was lost after that moment; `passed_at_s` that of the frame in which it was behind.
     """
 
     serial: int
@@ -366,6 +367,14 @@ class Eyes(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class SeededEyes(Eyes, Protocol):
+    """Eyes with a chance of their own: they are told the seed of a run where there is one."""
+
+    def begin(self, seed: int) -> None:
+        """The run of that seed begins; comes after `reset`."""
+
+
 class Clock(Protocol):
     """Everything that waits asks a clock; only `worker/clocks.py` may call `time.sleep`."""
 
@@ -397,7 +406,8 @@ class WorkerPrimitives(Protocol):
     def facts(self) -> Mapping[str, Any] | None:
         """`Device.facts`: for reports only, never for an observation or a reward."""
 
-    def start(self) -> None: ...
+    def start(self) -> None:
+        """Start the stages; nothing when they run already."""
 
     def close(self) -> None: ...
 
@@ -413,6 +423,12 @@ class WorkerPrimitives(Protocol):
 
     def new_game(self, seed: int) -> bool:
         """Start from a seed where the device can: perception, HUD filter, schedule all anew."""
+
+    def save_game(self) -> dict[str, Any]:
+        """The game as it stands, JSON-able; `ConfigError` on a device that cannot save."""
+
+    def restore_game(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved game as from a new one: perception, HUD filter, schedule, delays anew."""
 
     def pause(self) -> bool: ...
 

@@ -27,6 +27,10 @@ class DeviceLost(DeviceError):  # noqa: N818 - the word users know
     """A device that answered before and no longer does; the episode is truncated, not lost."""
 
 
+class RecordingEnded(DeviceLost):
+    """A recording played as a device has been played to its end."""
+
+
 class RestartError(GreatWallError):
     """The restart procedure did not lead to a live game within its bounded number of tries."""
 

@@ -1,13 +1,14 @@
 """The Master's bookkeeping: observation, eight reward terms, what a step may end in, restart."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from config import Config, replace_in
 from game_env import REWARD_TERMS, GreatWallEnv
-from greatwall.contracts import INTERRUPTIONS, Action, Gap, Ground, Passing
+from greatwall.contracts import INTERRUPTIONS, Action, Gap, Ground, Hud, Passing
 from greatwall.errors import Interruption, RestartError, WorkerError
 from tests.rigs.scripted_worker import ScriptedWorker, make_hud, make_perception
 
@@ -134,6 +135,15 @@ def test_a_passing_that_cost_a_life_pays_nothing():
     assert [terms_of(env.step(WAIT)) for _ in range(3)] == [{}, {}, {}]
 
 
+def test_the_read_of_the_frame_in_which_it_was_hit_is_not_a_read_from_before():
+    passing = (Passing(0, "obstacle", 7, met_at_s=0.2, passed_at_s=0.5),)
+    env, _ = begin(
+        make_perception(captured_at_s=0.3, hud=make_hud(0.3, lives=2)),
+        make_perception(captured_at_s=0.6, passings=passing, hud=make_hud(0.6, lives=2)),
+    )
+    assert [terms_of(env.step(WAIT)) for _ in range(2)] == [{}, {}]
+
+
 def test_a_life_lost_before_the_hazard_was_met_does_not_spoil_its_passing():
     passing = (Passing(0, "obstacle", 7, met_at_s=0.6, passed_at_s=0.8),)
     env, _ = begin(
@@ -212,6 +222,27 @@ def test_an_interruption_truncates_with_its_word_and_the_last_valid_observation(
     assert "recover" in worker.log
 
 
+def test_a_death_that_is_known_outranks_an_interruption():
+    env, worker = begin(seen(distance=7), Interruption("frames_stopped", "a page that stands still"))
+    env.step(WAIT)
+    worker.death_triggered.set()
+    step = env.step(WAIT)
+    assert flags(step) == (True, False)
+    assert terms_of(step) == {"death": -50.0}
+
+
+@pytest.mark.parametrize(("troubles", "survives"), [(1, True), (2, True), (3, False)])
+def test_interruptions_of_a_reset_are_survived_a_bounded_number_of_times(troubles, survives):
+    env, worker = begin()
+    worker.reset_troubles = [Interruption("worker_restarted", "hiccup") for _ in range(troubles)]
+    if survives:
+        env.reset(seed=4)
+        assert worker.log.count("recover") == troubles
+    else:
+        with pytest.raises(RestartError, match="after 3 tries, found worker_restarted: hiccup"):
+            env.reset(seed=4)
+
+
 def test_a_worker_that_never_answers_is_an_interruption_within_the_cooldown_and_two_seconds():
     env, worker = begin("silence")
     step = env.step(JUMP)
@@ -255,7 +286,7 @@ def test_after_a_death_the_restart_procedure_runs_in_its_order():
     env.step(WAIT)
     worker.log.clear()
     env.reset()
-    assert worker.log[:4] == ["rest 1", "rest 2", "rest 0.1", "clicks"]
+    assert worker.log[:5] == ["start", "rest 1", "rest 2", "rest 0.1", "clicks"]
 
 
 def test_a_false_alarm_costs_no_restart():
@@ -287,5 +318,37 @@ def test_a_phone_goes_on_with_a_live_run_after_a_limit():
     env.step(WAIT)
     worker.seeds = False
     worker.log.clear()
+    worker.script = [seen(distance=15), seen(distance=20)]
     env.reset(seed=3)
-    assert worker.log == []
+    assert worker.log == ["start"]
+    assert flags(env.step(WAIT)) == (False, False), "the limit counts from where the episode began"
+    assert flags(env.step(WAIT)) == (False, True)
+
+
+def test_the_same_seed_is_followed_by_the_same_courses():
+    def courses(seed):
+        config = replace_in(Config(), "env", max_distance_m=10)
+        env, worker = begin(*[seen(distance=10)] * 5, config=config)
+        env.step(WAIT)
+        env.reset()
+        worker.log.clear()
+        env.reset(seed=seed)
+        env.reset()
+        env.reset()
+        return [line for line in worker.log if line.startswith("new_game")]
+
+    assert courses(5) == courses(5)
+    assert courses(5) != courses(6)
+
+
+def test_a_game_that_shows_only_its_distance_is_played_without_the_rest():
+    profile = replace(Config().profile, hud=tuple(f for f in Config().profile.hud if f[0] == "distance"))
+    worker = ScriptedWorker([])
+    only = make_perception(hud=Hud(distance=5, distance_at_s=0.0))
+    worker.new_game = lambda seed: setattr(worker, "perception", only) or True
+    env = GreatWallEnv(replace(Config(), profile=profile), worker)
+    observation, _ = env.reset(seed=1)
+    assert observation[204:].tolist() == [0.0, 0.0, 0.0]
+    passing = (Passing(0, "obstacle", 7, met_at_s=0.2, passed_at_s=0.5),)
+    worker.script = [replace(only, passings=passing)]
+    assert terms_of(env.step(WAIT)) == {"obstacle": 2.0}

@@ -61,7 +61,7 @@ def test_a_jump_is_the_profile_s_tap_and_a_shot_its_swipe(rig):
 def test_touches_are_scaled_to_the_device_s_real_size_in_one_place():
     made = make_rig(size=(960, 540))
     made.worker.adb_tap(300, 300)
-    made.worker.adb_swipe(640, 360, 1280, 720, size=(1280, 720))
+    made.worker.adb_swipe(960, 540, 1920, 1080)
     assert [touch[1:] for touch in made.device.touches] == [(150, 150), (480, 270, 960, 540)]
 
 

@@ -24,15 +24,15 @@ def sight(*objects: GameObject, gaps: tuple[Gap, ...] = (), from_x: float = 310)
 class Play:
     """Shows an engine one sight after another, a tenth of a second apart."""
 
-    def __init__(self, size: tuple[int, int] = (1920, 1080), period_s: float = 0.1) -> None:
-        self.engine = RuleEngine(GREAT_WALL, size)
+    def __init__(self, period_s: float = 0.1) -> None:
+        self.engine = RuleEngine(GREAT_WALL)
         self.period_s = period_s
         self.frames = 0
 
     def show(self, *objects: GameObject, gaps: tuple[Gap, ...] = (), horse: bool = True) -> Perception:
         self.frames += 1
         at_s = self.frames * self.period_s
-        frame = Frame(self.frames, at_s, self.engine._size, bgr=BLACK)
+        frame = Frame(self.frames, at_s, GREAT_WALL.frame_size, bgr=BLACK)
         seen = sight(*((HORSE,) if horse else ()), *objects, gaps=gaps)
         return self.engine.perceive(frame, seen, Hud(), at_s + 0.05)
 
@@ -107,16 +107,6 @@ def test_shoot_target_is_the_nearest_enemy_still_ahead() -> None:
         thing("enemy", 400, 725, 86, 160),
     )
     assert perception.shoot_target == pytest.approx((545, 805))
-
-
-def test_numbers_scale_with_the_frame() -> None:
-    engine = RuleEngine(GREAT_WALL, (960, 540))
-    frame = Frame(1, 0.0, (960, 540), bgr=BLACK)
-    perception = engine.perceive(frame, Sight((), Ground((Gap(250, 300),), 155, 960)), Hud(), 0.0)
-    assert perception.horse_pos == (90, 365, 155, 440)
-    assert perception.shoot_target == (122.5 + 150, 402.5)
-    assert perception.cliff  # 95 px ahead, of at most 100
-    assert perception.size == (960, 540)
 
 
 def test_rider_unseen_stays_where_it_was_last() -> None:
@@ -225,8 +215,8 @@ def test_an_obstacle_that_goes_behind_is_one_passing() -> None:
     passing = shown[first].passings[0]
     assert (passing.kind, passing.serial) == ("obstacle", 1)
     assert shown[first].danger_list[0].x2 <= 180 < shown[first - 1].danger_list[0].x2
-    met = next(one for one in shown if one.danger_list[0].x <= 310)
-    assert passing.met_at_s == met.captured_at_s
+    met = [one for one in shown if one.danger_list[0].x > 310][-1]
+    assert passing.met_at_s == met.captured_at_s, "the last frame in which it had not reached the rider"
     assert passing.passed_at_s == shown[first].captured_at_s
     assert passing.track_id == met.danger_list[0].track_id
 
@@ -299,7 +289,7 @@ def test_a_gap_that_goes_behind_is_one_passing(tracked: bool) -> None:
     passing = shown[-1].passings[0]
     assert passing.kind == "cliff"
     assert passing.passed_at_s == shown[down + 1].captured_at_s
-    assert passing.met_at_s == next(s.captured_at_s for s in shown if s.ground.gaps[0].x1 <= 310)
+    assert passing.met_at_s == [s.captured_at_s for s in shown if s.ground.gaps[0].x1 > 310][-1]
     assert [len(one.passings) for one in shown] == [0] * (down + 1) + [1] * (len(shown) - down - 1)
 
 
@@ -329,6 +319,23 @@ def test_two_gaps_under_one_flag_are_one_passing() -> None:
     play = Play()
     shown = [play.show(gaps=(Gap(x, x + 150, 1), Gap(x + 300, x + 450, 2))) for x in range(400, -640, -40)]
     assert [one.kind for one in shown[-1].passings] == ["cliff"]
+
+
+def test_a_stranger_far_off_does_not_hide_the_rider() -> None:
+    play = Play()
+    perception = play.show(
+        GameObject("horse", 180, 500, 130, 150, 0.6),
+        GameObject("horse", 900, 730, 130, 150, 0.9),
+        horse=False,
+    )
+    assert perception.horse_pos == (180, 500, 310, 650)
+
+
+def test_a_blank_frame_does_not_drop_the_cliff_flag() -> None:
+    play = Play()
+    for x in (480, 440, 400):
+        assert play.show(gaps=(Gap(x, x + 160),)).cliff
+    assert play.show(horse=False).cliff
 
 
 def test_terrain_starts_at_the_riders_right_edge() -> None:

@@ -1,4 +1,4 @@
-"""`python -m greatwall bench env|game|worker`: how fast things are here, as steps, ticks and frames.
+"""`python -m greatwall bench env|game|worker|faults`: how fast things are here, and what faults cost.
 
 Rates are given per second of wall time and per CPU-second of this process; trust ratios between
 machines, not figures. Main thread.
@@ -6,7 +6,6 @@ machines, not figures. Main thread.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -23,10 +22,13 @@ from rich.table import Table
 
 from config import Config
 from greatwall.assembly import build_env, make_config
+from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import Action
+from greatwall.errors import ConfigError
 from greatwall.game.rules import Game
 from greatwall.game.view import Page, View
 from greatwall.players import make_player
+from greatwall.worker.arguments import best_policy
 from greatwall.worker.watch import watch
 
 Measurement = dict[str, Any]
@@ -35,18 +37,35 @@ PACKAGES = ("numpy", "opencv-python", "torch", "stable-baselines3", "openvino", 
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure the speed of the game, the env or the worker on this machine."""
+    """Measure the speed of the game, the env or the worker on this machine, or the score against faults."""
 
-    what: Annotated[Literal["env", "game", "worker"], tyro.conf.Positional]
-    """env: env steps through truth and vision; game: ticks and drawing; worker: frames perceived."""
+    what: Annotated[Literal["env", "game", "worker", "faults"], tyro.conf.Positional]
+    """env: env steps through truth and vision; game: ticks and drawing; worker: frames perceived;
+    faults: how far players come as perception gets worse"""
     json: Path | None = None
     """write the result here as JSON"""
     seed: int = 0
     """of the course and of the random actions"""
     seconds: float = 10.0
-    """how long each measurement runs"""
+    """how long each measurement runs; not of faults"""
+    policy: str = ""
+    """faults: the trained policy beside the rule player; the best in models/ unless given"""
+    episodes: int = 20
+    """faults: courses played at each rate"""
+    fault: tuple[str, ...] = ()
+    """faults: which of miss, mislabel, jitter, stale, hud, drop, all; every one unless given"""
+    plot: Path | None = None
+    """faults: draw the curves into this PNG"""
 
     def run(self) -> int:
+        check_output(self.json, "--json")
+        check_output(self.plot, "--plot")
+        if self.seconds <= 0:
+            raise ConfigError(f"--seconds: expected more than 0, found {self.seconds:g}; change the number")
+        if self.seed < 0:
+            raise ConfigError(f"--seed: expected 0 or more, found {self.seed}; change the number")
+        if self.what == "faults":
+            return self._run_faults()
         measure: dict[str, Callable[[int, float], Measurement]] = {
             "env": _measure_env,
             "game": _measure_game,
@@ -55,11 +74,49 @@ class Bench:
         result = {"bench": self.what, "machine": machine(), **measure[self.what](self.seed, self.seconds)}
         _show(result)
         if self.json is not None:
-            self.json.write_text(json.dumps(result, indent=2) + "\n")
+            write_json(self.json, result)
+        return 0
+
+    def _run_faults(self) -> int:
+        """Curves of the rule player and a trained policy; raises `ConfigError` for a user's mistake."""
+        from greatwall.commands.fault_curves import FIRST_SEED, RATES, draw_curves, measure_curves
+
+        if self.episodes < 1 or self.seed < 0:
+            raise ConfigError(
+                f"bench: expected --episodes 1 or more and --seed 0 or more, found {self.episodes} and "
+                f"{self.seed}; change the number"
+            )
+        for option, path in (("--json", self.json), ("--plot", self.plot)):
+            if path is not None and not path.absolute().parent.is_dir():
+                raise ConfigError(
+                    f"{option}: expected a folder that exists, found {path.parent}; make it first"
+                )
+        console = Console()
+        policies = {"rule": "rule"}
+        trained = self.policy or best_policy(MODELS)
+        if trained != "rule":
+            policies["trained" if trained.endswith(".zip") else trained] = trained
+        else:
+            console.print("no trained policy in models/: the rule player alone; name one with --policy FILE")
+        kinds = self.fault or tuple(RATES)
+        curves = measure_curves(policies, self.episodes, self.seed, kinds, console.print)
+        first = FIRST_SEED + self.seed
+        if self.json is not None:
+            about = {
+                "bench": "faults",
+                "machine": machine(),
+                "episodes": self.episodes,
+                "seeds_from": first,
+                "policies": {name: Path(policy).name for name, policy in policies.items()},
+            }
+            write_json(self.json, {**about, "players": curves})
+        if self.plot is not None:
+            draw_curves(curves, self.plot, f"{self.episodes} courses a point\nIQM and its 95 % interval")
         return 0
 
 
 COMMAND = Bench
+MODELS = Path(__file__).resolve().parents[2] / "models"
 
 
 def machine() -> Measurement:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,15 +15,23 @@ from rich.console import Console
 from rich.table import Table
 
 from config import Config, replace_in
+from greatwall.commands.profile import read_profile
 from greatwall.data.detector_scoring import TEST_SEEDS, score_detector
 from greatwall.data.detector_training import TrainingPlan, train_detector, write_note
+from greatwall.data.detector_tuning import examine, input_size_of, tune_detector
+from greatwall.data.labelled_folder import read_labelled_folder
 from greatwall.errors import ConfigError
 from greatwall.eyes.detector import DEFAULT_WEIGHTS
+
+TUNING_RATE = 0.001  # weights that know something learn on in smaller steps
 
 
 @dataclass(frozen=True)
 class Train:
-    """Draw frames of the game, train a small YOLO from random weights, export it, score it, note it."""
+    """Draw frames of the game, train a small YOLO, export it, score it, note it.
+
+    With --data DIR it learns from labelled pictures instead, going on from our weights.
+    """
 
     frames: int = 1600
     """Frames to draw and learn from."""
@@ -28,31 +39,89 @@ class Train:
     """Passes over them."""
     seed: int = 0
     """First course seed, below 1,000,000; also the training's."""
-    out: Path = DEFAULT_WEIGHTS.parent
-    """Folder for detector.onnx and detector.json."""
+    out: Path | None = None
+    """Folder for detector.onnx and detector.json; models/, or DIR/detector with --data."""
+    data: Path | None = None
+    """Learn from this folder of pictures and YOLO labels, as `dataset` writes and label tools correct it."""
+    profile: Path | None = None
+    """With --data: the game's profile, as `profile write` makes one; the embedded game's unless given."""
     threads: int = 1
     """torch threads."""
     input_width: int = 640
-    """Width of the network's picture, a multiple of 320 px; its height is three tenths of it."""
+    """Width of the network's picture, a multiple of 64 px; its height is three tenths of it."""
+    looks: int = 0
+    """How many looks (train:0, train:1, ...) to learn beside the standard one; 0 is that one alone."""
+    start: str = ""
+    """An ONNX file of an earlier training to go on from; empty is random weights, or ours with --data;
+    none is random weights with --data, too."""
+    learning_rate: float = 0.003
+    """At the beginning; it falls to a hundredth along a cosine."""
     exam_frames: int = 300
     """Frames of unseen seeds (from 2,000,000 on) it is scored on at the end."""
 
     def run(self) -> int:
-        if self.input_width < 320 or self.input_width % 320:
+        if self.input_width < 320 or self.input_width % 64:
             raise ConfigError(
-                f"input-width: expected a multiple of 320, found {self.input_width}; use 640 or 960"
+                f"input-width: expected a multiple of 64, 320 or more, found {self.input_width}; use 640"
             )
-        config = Config()
-        size = (self.input_width, self.input_width * 3 // 10)
-        plan = TrainingPlan(self.frames, self.epochs, self.seed, self.threads, size)
-        weights = self.out / "detector.onnx"
-        facts = train_detector(config, plan, weights)
+        config = Config(profile=read_profile(self.profile))
+        if self.data is not None:
+            return self._tune(config, self.data)
+        if self.profile is not None:
+            raise ConfigError("--profile: expected --data, found none; the embedded game draws itself alone")
+        size = (self.input_width, math.ceil(self.input_width * 0.3 / 32) * 32)
+        plan = TrainingPlan(
+            self.frames,
+            self.epochs,
+            self.seed,
+            self.threads,
+            size,
+            learning_rate=self.learning_rate,
+            looks=self.looks,
+            start=self.start,
+        )
+        weights = (self.out or DEFAULT_WEIGHTS.parent) / "detector.onnx"
+        facts = {"command": self._command(), **train_detector(config, plan, weights)}
         note = write_note(weights, facts)
         tested = replace_in(config, "eyes", weights=str(weights))
         facts["exam"] = score_detector(tested, self.exam_frames)
         write_note(weights, facts)
         show(facts["exam"])
         Console().print(f"wrote {weights} ({weights.stat().st_size / 1e6:.1f} MB) and {note}")
+        return 0
+
+    def _command(self) -> str:
+        """The command line that makes these weights again."""
+        words = ["python", "-m", "greatwall", "detector", "train"]
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value != field.default and field.name != "out":
+                words += ["--" + field.name.replace("_", "-"), str(value)]
+        return shlex.join(words)
+
+    def _tune(self, config: Config, data: Path) -> int:
+        """Learn from a labelled folder; score on the pictures of it that were kept out."""
+        labelled = read_labelled_folder(data, config.profile)
+        start = "" if self.start == "none" else self.start or str(DEFAULT_WEIGHTS)
+        width = self.input_width
+        size = input_size_of(start) or (width, math.ceil(width * 0.3 / 32) * 32)
+        rate = TUNING_RATE if start and self.learning_rate == type(self).learning_rate else self.learning_rate
+        plan = TrainingPlan(
+            len(labelled.train), self.epochs, self.seed, self.threads, size, learning_rate=rate, start=start
+        )
+        console = Console(soft_wrap=True)
+        console.print(
+            f"{len(labelled.train)} pictures to learn from, {len(labelled.val)} to examine on, "
+            f"{labelled.unlabelled} left out without a label file",
+            highlight=False,
+        )
+        weights = (self.out or data / "detector") / "detector.onnx"
+        facts = tune_detector(config, plan, labelled, weights)
+        write_note(weights, facts)
+        facts["exam"] = examine(config, labelled, weights)
+        write_note(weights, facts)
+        show(facts["exam"])
+        console.print(f"wrote {weights}; use it with --weights {weights}", highlight=False)
         return 0
 
 

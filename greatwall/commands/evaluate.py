@@ -5,8 +5,8 @@ Main thread; on the game clock it runs the Worker's stages, on the wall clock th
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,9 +15,19 @@ from rich.console import Console
 
 from config import Config
 from game_env import GreatWallEnv
-from greatwall.assembly import build_device, build_env, build_eyes, make_config
+from greatwall.assembly import (
+    build_device,
+    build_env,
+    build_eyes,
+    check_seed,
+    make_config,
+    parse_size,
+    parse_variants,
+)
+from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import Frame, TickedDevice
 from greatwall.errors import ConfigError
+from greatwall.eyes.faults import parse_faults
 from greatwall.learning.evaluation import EpisodeResult, play_episode, report
 from greatwall.learning.exam import add_row, results_table
 from greatwall.players import make_player
@@ -45,7 +55,15 @@ class Evaluate:
     max_distance: int = 0
     """end each run at this many m; 0 is no limit"""
     variant: str = ""
-    """named changes of the game, separated by commas"""
+    """named changes of the game, separated by commas; standard is none"""
+    look: str = "standard"
+    """how the embedded game is drawn: a named look, train:N or unseen:N"""
+    size: str = "1920x1080"
+    """of its frames, WIDTHxHEIGHT px"""
+    compress: Literal["none", "jpeg", "h264"] = "none"
+    """what its frames go through before they are looked at: h264 is a phone's stream"""
+    faults: str = ""
+    """faults of perception made on purpose, as in miss=0.1,jitter=2,stale=0.02,hud=0.02,drop=0.01"""
     json: Path | None = None
     """write the result here as JSON"""
     video: Path | None = None
@@ -53,6 +71,8 @@ class Evaluate:
 
     def run(self) -> int:
         """Play, print the table, write the files; raises `GreatWallError` for a user's mistake."""
+        check_output(self.json, "--json")
+        check_output(self.video, "--video")
         config = self._config()
         player = make_player(self.policy, config)
         console = Console()
@@ -60,64 +80,65 @@ class Evaluate:
             console = Console(width=TABLE_WIDTH)
         seeds = range(self.seed, self.seed + self.episodes)
         results: list[EpisodeResult] = []
-        env, close_film = self._env(config)
-        try:
-            with console.status("") as status:
-                for seed in seeds:
-                    status.update(f"{player.name}: episode {len(results) + 1} of {self.episodes}")
-                    results.append(play_episode(env, player, seed))
-        finally:
-            env.close()
-            close_film()
+        with self._env(config) as env, console.status("") as status:
+            for seed in seeds:
+                status.update(f"{player.name}: episode {len(results) + 1} of {self.episodes}")
+                results.append(play_episode(env, player, seed))
         table = results_table(f"{self.policy} on {self.device}, seeds from {self.seed:,}")
         add_row(table, player.name, self.eyes, results, self.max_distance)
         console.print(table)
         if self.json is not None:
-            self._write(self.json, json.dumps(report(self.policy, self.eyes, self.seed, results), indent=1))
+            write_json(self.json, report(self.policy, self.eyes, self.seed, results))
         return 0
 
     def _config(self) -> Config:
         for name, value, low in (
             ("--episodes", self.episodes, 1),
-            ("--seed", self.seed, 0),
             ("--max-distance", self.max_distance, 0),
         ):
             if value < low:
                 raise ConfigError(f"{name}: expected {low} or more, found {value}; change the number")
+        check_seed(self.seed, self.episodes)
         if self.video is not None and self.clock != "game":
             raise ConfigError("--video: expected --clock game, found wall; films are taken tick by tick")
         return make_config(
             eyes=self.eyes,
             clock=self.clock,
             device=self.device,
-            variants=tuple(name for name in self.variant.split(",") if name),
+            variants=parse_variants(self.variant),
             max_distance_m=self.max_distance,
+            look=self.look,
+            size=parse_size(self.size),
+            compress=self.compress,
+            faults=parse_faults(self.faults),
         )
 
-    def _env(self, config: Config) -> tuple[GreatWallEnv, Callable[[], None]]:
-        """The env to play in, and what ends its film."""
+    @contextmanager
+    def _env(self, config: Config) -> Iterator[GreatWallEnv]:
+        """The env to play in, closed afterwards; its film is there only when all went well."""
         if self.video is None:
-            return build_env(config), lambda: None
+            env = build_env(config)
+            try:
+                yield env
+            finally:
+                env.close()
+            return
         from greatwall.commands.film import Film, FilmedDevice, seen
 
         device = build_device(config)
         if not isinstance(device, TickedDevice):
             raise ConfigError(f"--video: expected --device simulator, found {self.device!r}; leave it out")
-        film = Film(self.video)
 
         def watch(frame: Frame) -> None:
             film.add(seen(frame, worker.perception, config.profile))
 
         worker = Worker(config, FilmedDevice(device, watch), build_eyes(config))
-        return GreatWallEnv(config, worker), film.close
-
-    def _write(self, path: Path, text: str) -> None:
+        env = GreatWallEnv(config, worker)
         try:
-            path.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(
-                f"cannot write {path}: expected a writable place, found {error.strerror}; name another file"
-            ) from error
+            with Film(self.video) as film:  # opened last: what fails before leaves an earlier film alone
+                yield env
+        finally:
+            env.close()
 
 
 COMMAND = Evaluate

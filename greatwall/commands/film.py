@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import av
 import cv2
@@ -24,11 +24,15 @@ FILM_SIZE = SIGHT_SIZE
 
 
 class Film:
-    """An H.264 file of BGR frames. `close` writes the end; without it the file cannot be played."""
+    """An H.264 file of BGR frames, as a context: written under a temporary name, and renamed at its end.
+
+    What is interrupted, or fails, leaves nothing behind and an earlier file of that name alone.
+    """
 
     def __init__(self, path: Path) -> None:
+        self._path, self._unfinished = path, path.with_name(f".{path.name}.part")
         try:
-            self._container = av.open(str(path), "w", format="mp4")
+            self._container = av.open(str(self._unfinished), "w", format="mp4")
             self._stream = self._container.add_stream("libx264", rate=TICK_HZ)
             self._stream.width, self._stream.height = FILM_SIZE
             self._stream.pix_fmt = "yuv420p"
@@ -48,9 +52,22 @@ class Film:
         self.frames += 1
         self._container.mux(self._stream.encode(frame))
 
-    def close(self) -> None:
-        self._container.mux(self._stream.encode(None))
-        self._container.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._container.mux(self._stream.encode(None))
+            self._container.close()
+            if kind is None:
+                self._unfinished.replace(self._path)
+        except OSError as error:
+            raise ConfigError(
+                f"expected to write the video {self._path}, found {error.strerror}; choose another place"
+            ) from error
+        finally:
+            self._unfinished.unlink(missing_ok=True)
 
 
 class FilmedDevice:

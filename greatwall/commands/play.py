@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import cv2
 import tyro
 
 from config import TICK_HZ, Config, GameProfile
-from greatwall.assembly import make_config
+from greatwall.assembly import make_config, parse_size
 from greatwall.device.simulator import SimulatedDevice
 from greatwall.errors import ConfigError, GreatWallError
-from greatwall.game.draw import Painter
 from greatwall.game.scene import scene_of
 from greatwall.game.view import Page, View
 from greatwall.worker.display import missing_display
@@ -37,11 +36,24 @@ class Play:
     variant: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """named variants, by commas; none given is low_delay, and "standard" is the course as it is"""
 
+    look: str = "standard"
+    """how the game is drawn: a named look, train:N or unseen:N"""
+    size: str = "1920x1080"
+    """of its frames, WIDTHxHEIGHT px"""
+    compress: Literal["none", "jpeg", "h264"] = "none"
+    """what its frames go through: h264 shows what a phone's stream does to them"""
+
     def run(self) -> int:
         names = tuple(name for text in self.variant for name in text.split(",") if name) or ("low_delay",)
         if self.seed < 0:
             raise ConfigError(f"seed: expected 0 or more, found {self.seed}; choose another")
-        config = make_config(seed=self.seed, variants=() if names == ("standard",) else names)
+        config = make_config(
+            seed=self.seed,
+            variants=() if names == ("standard",) else names,
+            look=self.look,
+            size=parse_size(self.size),
+            compress=self.compress,
+        )
         missing = missing_display()
         if missing:
             raise GreatWallError(
@@ -60,7 +72,6 @@ COMMAND = Play
 
 def _play(config: Config) -> None:
     """Show, wait, touch, until the person leaves."""
-    painter = Painter(config.course, config.profile)
     device = SimulatedDevice(config)
     finger = _Finger(device)
     cv2.namedWindow(WINDOW, cv2.WINDOW_NORMAL | cv2.WINDOW_GUI_NORMAL | cv2.WINDOW_KEEPRATIO)
@@ -75,7 +86,7 @@ def _play(config: Config) -> None:
             if paused:
                 view = view._replace(page=Page.PAUSED)
             if view != shown:
-                cv2.imshow(WINDOW, painter.draw(view))
+                cv2.imshow(WINDOW, device.show(view))
                 shown = view
             now_s = time.perf_counter()
             if now_s >= next_s:
@@ -106,13 +117,17 @@ def _wait_until(due_s: float) -> int:
 def _press(key: int, device: SimulatedDevice, view: View, config: Config) -> None:
     """What a key does on this page."""
     profile = config.profile
+    across, down = (have / drawn for have, drawn in zip(device.size, profile.frame_size, strict=True))
     if view.page is Page.PLAYING:
         if key == ord(" "):
-            device.tap(*profile.jump_tap)
+            x, y = profile.jump_tap
+            device.tap(x * across, y * down)
         elif key == ord("f"):
-            device.swipe(*_swipe_at_enemy(view, config), profile.swipe_ms)
+            x1, y1, x2, y2 = _swipe_at_enemy(view, config)
+            device.swipe(x1 * across, y1 * down, x2 * across, y2 * down, profile.swipe_ms)
     elif key == ord("r") or key in ENTER or key == ord(" "):
-        device.tap(*(profile.jump_tap if view.page is Page.FALLEN else BUTTON))
+        x, y = profile.jump_tap if view.page is Page.FALLEN else BUTTON
+        device.tap(x * across, y * down)
 
 
 def _swipe_at_enemy(view: View, config: Config) -> tuple[float, float, float, float]:

@@ -1,6 +1,6 @@
 """How good the detector is on frames it has not seen: mAP, precision and recall, speed.
 
-Boxes are compared inside the strip the detector looks at, by the rule of `detector_training`.
+Boxes are compared inside the strip the detector looks at, by the rule of `visibility`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from config import Config
 from greatwall.contracts import GameObject
-from greatwall.data.detector_training import visible_boxes
 from greatwall.data.frames import LabelledFrame, labelled_frames
+from greatwall.data.visibility import visible_boxes
 from greatwall.eyes.detector import Detector
 from greatwall.metrics.detection import (
     Counts,
@@ -27,7 +27,7 @@ from greatwall.metrics.detection import (
 )
 
 CONFIDENCE_FLOOR = 0.01  # average precision wants the unsure boxes too
-CENTER_PX = 20.0  # a detection this close to the truth's centre is right
+CENTER_PX = 5.0  # a detection this close to the truth's centre is right
 TEST_SEEDS = 2_000_000
 
 

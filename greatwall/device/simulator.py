@@ -1,7 +1,8 @@
 """The embedded game as a device: real frames, touches with a phone's delay, a clock of its own.
 
-It runs in real time until `hold()`; from then on only `advance` moves it (the game clock). Any thread
-may call anything: one lock guards the game. Pixels are drawn when somebody looks, by whoever looks.
+It runs in real time until `hold()`, and then any thread may call anything: one lock guards the game.
+A held one (the game clock) belongs to one thread, and only `advance` moves it. Pixels are drawn when
+somebody looks, by whoever looks.
 """
 
 from __future__ import annotations
@@ -14,56 +15,101 @@ from typing import TYPE_CHECKING, Any
 
 from config import TICK_HZ, Config, CourseConfig, GameProfile
 from greatwall.contracts import TICK_S, Frame, FrameArray, Scene
+from greatwall.game.looks import Look, look_named
 from greatwall.game.rules import Game
-from greatwall.game.scene import scene_of
+from greatwall.game.scene import scaled, scene_of
 from greatwall.game.view import View
 
 if TYPE_CHECKING:
+    from greatwall.device.compression import Compression
     from greatwall.game.draw import Painter
 
 _PAINT_LOCK = threading.Lock()
 
 
 @functools.lru_cache(maxsize=4)
-def _painter(course: CourseConfig, profile: GameProfile) -> Painter:
+def _painter(course: CourseConfig, profile: GameProfile, look: Look) -> Painter:
     """One painter serves every simulator of a process: its sprites cost a second to make.
 
     Imported here because a run through truth eyes looks at nothing and needs no OpenCV.
     """
     from greatwall.game.draw import Painter
 
-    return Painter(course, profile)
+    return Painter(course, profile, look)
+
+
+class _Screen:
+    """Views of one device as frames: its look, size and compression. Under `_PAINT_LOCK` while drawing."""
+
+    def __init__(self, config: Config) -> None:
+        self._course = config.course
+        self._profile = config.profile
+        self._look = look_named(config.screen.look)
+        self.size = config.screen.size
+        self._drawn_size = config.profile.frame_size
+        self.scale = self.size[0] / self._drawn_size[0], self.size[1] / self._drawn_size[1]
+        self._compress = config.screen.compress
+        self._compression: Compression | None = None
+
+    def draw(self, view: View) -> FrameArray:
+        with _PAINT_LOCK:
+            bgr = _painter(self._course, self._profile, self._look).draw(view)
+            if self.size != self._drawn_size:
+                bgr = self._resized(bgr)
+            if self._compress != "none":
+                bgr = self._compressed(bgr)
+            return bgr
+
+    def _resized(self, bgr: FrameArray) -> FrameArray:
+        import cv2
+
+        smaller = self.scale[0] <= 1 and self.scale[1] <= 1
+        way = cv2.INTER_AREA if smaller else cv2.INTER_LINEAR
+        return cv2.resize(bgr, self.size, interpolation=way)  # type: ignore[return-value]
+
+    def _compressed(self, bgr: FrameArray) -> FrameArray:
+        if self._compression is None:
+            from greatwall.device.compression import compression_named
+
+            self._compression = compression_named(self._compress)
+        return self._compression.pass_through(bgr)
+
+    def restart(self) -> None:
+        """A new run, a new stream: equal runs are then equal to the pixel."""
+        with _PAINT_LOCK:
+            self._compression = None
+
+    def scene(self, view: View) -> Scene:
+        scene = scene_of(view, self._course, self._profile, self._look)
+        return scene if self.size == self._drawn_size else scaled(scene, *self.scale)
 
 
 class _Moment:
     """A `FrameSource`: one view of the game, drawn or told when asked."""
 
-    __slots__ = ("_course", "_profile", "_scene", "view")
+    __slots__ = ("_scene", "_screen", "view")
 
-    def __init__(self, view: View, course: CourseConfig, profile: GameProfile) -> None:
+    def __init__(self, view: View, screen: _Screen) -> None:
         self.view = view
-        self._course = course
-        self._profile = profile
+        self._screen = screen
         self._scene: Scene | None = None
 
     def draw(self) -> FrameArray:
-        with _PAINT_LOCK:
-            return _painter(self._course, self._profile).draw(self.view)
+        return self._screen.draw(self.view)
 
     def scene(self) -> Scene:
         if self._scene is None:
-            self._scene = scene_of(self.view, self._course, self._profile)
+            self._scene = self._screen.scene(self.view)
         return self._scene
 
 
 class SimulatedDevice:
-    """`contracts.TickedDevice` on the embedded game. `captured_at_s` is the perf counter in real
-    time and ticks / 30 when held."""
+    """`contracts.TickedDevice` on the embedded game, as `config.screen` shows it. `captured_at_s` is
+    the perf counter in real time and ticks / 30 when held; touches are px of `size`."""
 
     def __init__(self, config: Config) -> None:
-        self.size = config.profile.frame_size
-        self._course = config.course
-        self._profile = config.profile
+        self._screen = _Screen(config)
+        self.size = self._screen.size
         self._game = Game(config.course, config.delays, config.seed)
         self._lock = threading.Lock()
         self._held = False
@@ -123,7 +169,7 @@ class SimulatedDevice:
             if self._newest is None or tick != self._newest_tick:
                 self._frame_id += 1
                 at_s = tick * TICK_S if self._held else self._zero_s + tick * TICK_S
-                moment = _Moment(self._game.view(), self._course, self._profile)
+                moment = _Moment(self._game.view(), self._screen)
                 self._newest = Frame(self._frame_id, at_s, self.size, source=moment)
                 self._newest_tick = tick
             return self._newest
@@ -131,14 +177,16 @@ class SimulatedDevice:
     def tap(self, x: float, y: float) -> None:
         with self._lock:
             self._catch_up()
-            self._game.tap(x, y)
+            across, down = self._screen.scale
+            self._game.tap(x / across, y / down)
 
     def swipe(self, x1: float, y1: float, x2: float, y2: float, duration_ms: int) -> None:
         """The bow is loosed when the finger lifts, so the swipe's own time is part of its delay;
         the course's touch delay is measured on the phone including it."""
         with self._lock:
             self._catch_up()
-            self._game.swipe(x1, y1, x2, y2)
+            across, down = self._screen.scale
+            self._game.swipe(x1 / across, y1 / down, x2 / across, y2 / down)
 
     # --- runs ---------------------------------------------------------------------------------
 
@@ -146,6 +194,7 @@ class SimulatedDevice:
         """A live run of that seed from tick 0, at once."""
         with self._lock:
             self._game.new_game(seed)
+            self._screen.restart()
             if self._held:  # one thread only: ids may start afresh, so that equal runs are equal in all
                 self._frame_id = 0
             self._zero_s = time.perf_counter()
@@ -164,6 +213,10 @@ class SimulatedDevice:
             self._catch_up()
             return self._game.view()
 
+    def show(self, view: View) -> FrameArray:
+        """A moment as this device's screen shows it, for `play`."""
+        return self._screen.draw(view)
+
     def get_state(self) -> dict[str, Any]:
         """Everything, as JSON-able values."""
         with self._lock:
@@ -175,6 +228,8 @@ class SimulatedDevice:
             self._game.set_state(state["game"])
             self._frame_id = int(state["frame_id"])
             self._zero_s = time.perf_counter() - self._game.tick * TICK_S
+            self._paused_at = None
+            self._screen.restart()
             self._newest = None
 
     def health(self) -> str:

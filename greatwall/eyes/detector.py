@@ -1,4 +1,4 @@
-"""The trained detector at run time: frame -> objects, by OpenVINO or ONNX Runtime, never by torch.
+"""The trained detector at run time: frame -> objects.
 
 Decoding and non-maximum suppression are our own. One detector belongs to one thread at a time.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Protocol
 
 import cv2
 import numpy as np
@@ -17,80 +16,10 @@ from config import EyesConfig, GameProfile
 from greatwall.contracts import FrameArray, GameObject
 from greatwall.errors import ConfigError, FileFormatError
 from greatwall.eyes.band import Band
+from greatwall.eyes.networks import Network, Numbers, load_network
 
 DEFAULT_WEIGHTS = Path(__file__).resolve().parents[2] / "models" / "detector.onnx"
 CANDIDATES_MAX = 300  # the surest boxes that go into suppression
-Numbers = NDArray[np.float32]
-
-
-class Network(Protocol):
-    """A loaded model: picture in, raw output out."""
-
-    name: str
-    input_shape: tuple[int, ...]  # 1, 3, height, width
-    output_shape: tuple[int, ...]  # 1, 4 + classes, boxes
-
-    def infer(self, blob: Numbers) -> Numbers:
-        """float32 (1, 3, H, W), RGB, 0..1 -> (1, 4 + classes, boxes): centre x, y, w, h, scores."""
-
-
-class OpenVinoNetwork:
-    """An ONNX file on OpenVINO's CPU plug-in, one stream."""
-
-    name = "openvino"
-
-    def __init__(self, path: Path, threads: int) -> None:
-        import openvino
-
-        core = openvino.Core()
-        settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
-        try:
-            model = core.compile_model(core.read_model(path), "CPU", settings)
-            self.input_shape = tuple(model.input(0).shape)
-            self.output_shape = tuple(model.output(0).shape)
-        except RuntimeError as error:
-            raise _not_a_model(path) from error
-        self._request = model.create_infer_request()
-
-    def infer(self, blob: Numbers) -> Numbers:
-        self._request.infer({0: blob}, share_inputs=True)
-        output: Numbers = self._request.get_output_tensor(0).data
-        return output
-
-
-class OnnxNetwork:
-    """An ONNX file on ONNX Runtime's CPU provider."""
-
-    name = "onnx"
-
-    def __init__(self, path: Path, threads: int) -> None:
-        import onnxruntime
-        from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        try:
-            self._session = onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
-            )
-        except (
-            ort_errors.Fail,
-            ort_errors.InvalidArgument,
-            ort_errors.InvalidGraph,
-            ort_errors.InvalidProtobuf,
-            ort_errors.RuntimeException,
-        ) as error:
-            raise _not_a_model(path) from error
-        entry, result = self._session.get_inputs()[0], self._session.get_outputs()[0]
-        self._entry, self._result = entry.name, result.name
-        self.input_shape = tuple(entry.shape)
-        self.output_shape = tuple(result.shape)
-
-    def infer(self, blob: Numbers) -> Numbers:
-        output: Numbers = self._session.run([self._result], {self._entry: blob})[0]
-        return output
 
 
 class Detector:
@@ -110,7 +39,7 @@ class Detector:
         self._profile = profile
         self._confidence = config.confidence
         self._iou = config.iou
-        self.network = _load(path, config.runtime, config.threads)
+        self.network = load_network(path, config.runtime, config.threads)
         self.classes = _classes_of(path, profile, self.network)
         self._input_size = (self.network.input_shape[3], self.network.input_shape[2])
         self._band: Band | None = None
@@ -127,10 +56,7 @@ class Detector:
         boxes, scores, kinds = decode(output, self._confidence, self._iou)
         if not len(boxes):
             return ()
-        boxes /= band.scale
-        boxes[:, 1::2] += band.y1
-        boxes[:, 0::2] = boxes[:, 0::2].clip(0, size[0])
-        boxes[:, 1::2] = boxes[:, 1::2].clip(0, size[1])
+        boxes = band.to_frame(boxes)
         order = boxes[:, 0].argsort(kind="stable")
         rows = zip(boxes[order].tolist(), scores[order].tolist(), kinds[order].tolist(), strict=True)
         return tuple(
@@ -170,23 +96,6 @@ def suppress(boxes: Numbers, scores: Numbers, kinds: NDArray[np.intp], iou: floa
     return order[alive]
 
 
-def _load(path: Path, runtime: str, threads: int) -> Network:
-    """The first runtime that is installed, in the order of their speed, or the one asked for."""
-    kinds: list[type[Any]] = []
-    if runtime in ("auto", "openvino"):
-        kinds.append(OpenVinoNetwork)
-    if runtime in ("auto", "onnx"):
-        kinds.append(OnnxNetwork)
-    for kind in kinds:
-        try:
-            network: Network = kind(path, threads)
-        except ImportError:
-            continue
-        return network
-    wanted = {"auto": "openvino or onnxruntime", "onnx": "onnxruntime"}.get(runtime, runtime)
-    raise ConfigError(f"detector: expected {wanted} to be installed, found neither; pip install openvino")
-
-
 def _classes_of(path: Path, profile: GameProfile, network: Network) -> tuple[str, ...]:
     """Class names in the order of the output, checked against the profile and the note beside the file."""
     classes = profile.classes
@@ -210,9 +119,3 @@ def _classes_of(path: Path, profile: GameProfile, network: Network) -> tuple[str
             f"found {', '.join(classes)}; use this game's weights"
         )
     return classes
-
-
-def _not_a_model(path: Path) -> FileFormatError:
-    return FileFormatError(
-        f"{path}: expected an ONNX model, found a truncated or foreign file; fetch or train it again"
-    )

@@ -25,6 +25,7 @@ INK_HEIGHT_PX = 36  # the height Tesseract's network works at
 MARGIN_PX = 14
 INK_MIN_SHARE = 0.3  # of the box's height: anything lower is no digit
 CONTRAST_MIN = 60  # grey levels between the brightest and the middle of a box that is not blank
+INK_FROM, INK_TO = 0.15, 0.85  # of the way from the plate's level to the ink's: white before, black after
 DIGITS = "0123456789"
 REMEDY = "install it with: sudo apt-get install tesseract-ocr (or set TESSDATA_PREFIX to its tessdata folder)"
 TESSDATA_FOLDERS = (
@@ -129,7 +130,7 @@ class HudReader:
             box = bgr[
                 round(y * scale_y) : round((y + h) * scale_y), round(x * scale_x) : round((x + w) * scale_x)
             ]
-            picture = ink_of(box)
+            picture = ink_of(box, scale_y / scale_x)
             if picture is not None:
                 names.append(name)
                 pictures.append(picture)
@@ -143,25 +144,29 @@ class HudReader:
         self.engine.close()
 
 
-def ink_of(box_bgr: FrameArray) -> Picture | None:
-    """The bright digits of a box, black on white at Tesseract's size; None when there are none."""
+def ink_of(box_bgr: FrameArray, widen: float = 1.0) -> Picture | None:
+    """The bright digits of a box, black on white at Tesseract's size; None when there are none.
+
+    `widen` undoes a frame's stretching: digits as the profile's frame shows them. Levels near the plate's
+    or the ink's become white and black: what a video stream leaves there makes Tesseract drop digits.
+    """
     grey = box_bgr.min(axis=2)  # digits are near white: bright in every channel
-    top = int(grey.max())
-    if top - int(np.median(grey)) < CONTRAST_MIN:
+    top, plate = int(grey.max()), int(np.median(grey))
+    if top - plate < CONTRAST_MIN:
         return None
-    ink = grey >= top - (top - int(np.median(grey))) // 2
+    ink = grey >= top - (top - plate) // 2
     rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
     y1, y2, x1, x2 = int(rows[0]), int(rows[-1]) + 1, int(columns[0]), int(columns[-1]) + 1
     if y2 - y1 < INK_MIN_SHARE * len(ink):
         return None
-    picture = 255 - grey[y1:y2, x1:x2]
     scale = INK_HEIGHT_PX / (y2 - y1)
-    size = (max(1, round((x2 - x1) * scale)), INK_HEIGHT_PX)
-    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
-    low = int(small.min())
-    small = cv2.convertScaleAbs(small.astype(np.float32) - low, alpha=255 / max(1, int(small.max()) - low))
+    size = (max(1, round((x2 - x1) * scale * widen)), INK_HEIGHT_PX)
+    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    small = cv2.resize(grey[y1:y2, x1:x2].astype(np.float32), size, interpolation=way)
+    inked = ((small - plate) / (top - plate) - INK_FROM) / (INK_TO - INK_FROM)
+    picture = (255 * (1 - inked.clip(0, 1))).astype(np.uint8)
     bordered = cv2.copyMakeBorder(
-        small, MARGIN_PX, MARGIN_PX, MARGIN_PX, MARGIN_PX, cv2.BORDER_CONSTANT, value=(255,)
+        picture, MARGIN_PX, MARGIN_PX, MARGIN_PX, MARGIN_PX, cv2.BORDER_CONSTANT, value=(255,)
     )
     return np.asarray(bordered, np.uint8)
 

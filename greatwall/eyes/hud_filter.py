@@ -57,7 +57,8 @@ class FieldFilter:
         """Whether `value` can be what `before` has become."""
         if value < before:
             return self._field.may_fall and before - value == 1
-        return value - before <= self._field.max_rise_per_s * max(0.0, elapsed_s) + SLACK
+        rate = self._field.max_rise_per_s
+        return value == before or (rate > 0 and value - before <= rate * max(0.0, elapsed_s) + SLACK)
 
 
 class HudFilter:

@@ -1,6 +1,8 @@
-"""The ground scan: where in one pixel row of the frame the wall is missing (SPEC 3).
+"""The ground scan: where along one row of the frame the wall is missing (SPEC 3).
 
-A gap is missing ground, which no detector sees. Stateless; runs on the perceiving thread.
+A gap is missing ground, which no detector sees. Rows just above and below vote with the scanned one, so
+that a snowflake or a spark over it neither makes a gap nor fills one. Stateless; runs on the perceiving
+thread.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from config import GameProfile
 from greatwall.contracts import FrameArray, Gap, Ground
 
+VOTES_PX = (-8, -4, 0, 4, 8)  # the rows that vote, from the scanned one
 SPECK_PX = 6  # ground-coloured runs up to this long inside a gap are scenery
 
 
@@ -37,8 +40,7 @@ class TerrainScanner:
         height, width = bgr.shape[:2]
         profile = self._profile
         scale_x = width / profile.frame_size[0]
-        row = self.row_of(height)
-        ground = self.is_ground(bgr[row : row + 1])
+        ground = self.is_ground(bgr[self.rows_of(height)])
         gaps = find_gaps(ground, profile.gap_min_px * scale_x, SPECK_PX * scale_x)
         return Ground(gaps, from_x, width, step_px=max(1, round(profile.terrain_step_px * scale_x)))
 
@@ -47,12 +49,18 @@ class TerrainScanner:
         profile = self._profile
         return height - max(1, round(profile.ground_row_from_bottom * height / profile.frame_size[1]))
 
-    def is_ground(self, row: FrameArray) -> NDArray[np.bool_]:
-        """Which pixels of a (1, W, 3) row are close to one of the ground colours; (W,)."""
-        found = np.zeros(row.shape[1], np.uint8)
+    def rows_of(self, height: int) -> list[int]:
+        """The rows that vote, the scanned one among them."""
+        row = self.row_of(height)
+        scale_y = height / self._profile.frame_size[1]
+        return [min(height - 1, max(0, row + round(vote * scale_y))) for vote in VOTES_PX]
+
+    def is_ground(self, rows: FrameArray) -> NDArray[np.bool_]:
+        """In which columns of (N, W, 3) rows most pixels are close to one of the ground colours; (W,)."""
+        found = np.zeros(rows.shape[:2], np.uint8)
         for low, high in self._ranges:
-            found |= np.asarray(cv2.inRange(row, low, high), np.uint8)[0]
-        return found > 0
+            found |= np.asarray(cv2.inRange(rows, low, high), np.uint8)
+        return np.asarray((found > 0).sum(axis=0) * 2 > len(found))
 
 
 def find_gaps(ground: NDArray[np.bool_], gap_min_px: float, speck_px: float) -> tuple[Gap, ...]:

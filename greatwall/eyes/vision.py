@@ -32,6 +32,16 @@ class VisionEyes:
         """The HUD's digits, unfiltered."""
         return self._hud.read(frame.bgr)
 
+    @property
+    def runtime(self) -> str:
+        """What runs the detector, for reports."""
+        return self._detector.network.name
+
+    @property
+    def hud_engine(self) -> str:
+        """What reads the HUD, for reports."""
+        return self._hud.engine.name
+
     def reset(self) -> None:
         """No part remembers anything between frames."""
 

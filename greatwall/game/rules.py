@@ -48,6 +48,7 @@ class Game:
     def new_game(self, seed: int) -> None:
         """Begin a run of that seed at tick 0, at once; later runs' seeds follow from it."""
         self.tick = 0
+        self.best_m = 0  # it is drawn: equal seeds and touches give equal pixels
         self._base_seed = seed
         self._run = 0
         self._begin(seed, Page.PLAYING)
@@ -137,19 +138,23 @@ class Game:
 
     def _idle(self, end: int) -> None:
         """Pages on which nothing moves: on to the next touch, the end of loading, or `end`."""
-        loaded = self.since + to_ticks(self.config.loading_s)
         stops = [end]
         if self._touches:
             stops.append(max(self._touches[0][0], self.tick + 1))
         if self.page is Page.LOADING:
-            stops.append(max(loaded, self.tick + 1))
+            stops.append(max(self._loaded_at, self.tick + 1))
         self.tick = min(stops)
         while self._touches and self._touches[0][0] <= self.tick:
             self._touched(self._touches.pop(0))
-        if self.page is Page.LOADING and self.tick >= loaded:
+        if self.page is Page.LOADING and self.tick >= self._loaded_at:
             self._run += 1
             seeds = np.random.SeedSequence([RUN_STREAM, self._base_seed, self._run])
             self._begin(int(seeds.generate_state(1)[0]) % TRAINING_SEEDS, Page.PLAYING)
+
+    @property
+    def _loaded_at(self) -> int:
+        """The tick at which a loading page gives way to the run."""
+        return self.since + to_ticks(self.config.loading_s)
 
     def _gallop(self, end: int) -> None:
         """Ticks of a live run, until `end` or until the page changes."""

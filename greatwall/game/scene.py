@@ -10,6 +10,7 @@ import math
 
 from config import CourseConfig, GameProfile
 from greatwall.contracts import GameObject, Gap, HudRead, Scene
+from greatwall.game.looks import STANDARD, Look
 from greatwall.game.view import Kind, Page, View
 
 CATEGORY = {Kind.OBSTACLE: "obstacle", Kind.ENEMY: "enemy", Kind.SOUL: "soul", Kind.COIN: "coin"}
@@ -17,16 +18,25 @@ _new = tuple.__new__  # a named tuple's own constructor costs twice as much, and
 WITH_WORLD = (Page.PLAYING, Page.FALLEN, Page.PAUSED)  # pages that show the wall and the HUD
 
 
-def scene_of(view: View, course: CourseConfig, profile: GameProfile) -> Scene:
-    """Truth boxes of everything whose box touches the frame; empty on pages without the wall."""
+def scene_of(view: View, course: CourseConfig, profile: GameProfile, look: Look = STANDARD) -> Scene:
+    """Truth boxes of everything whose box touches the frame; empty on pages without the wall.
+
+    Under a look that shakes, everything moves as its picture does.
+    """
     if view.page not in WITH_WORLD:
         return Scene((), (), None, view.page.name.lower())
     width = profile.frame_size[0]
     ground_y = course.ground_y
+    rider_x = course.rider_x
     tick, x0 = view.tick, view.x
+    if look.shake_px:
+        dx, dy = look.shake(tick)
+        ground_y += dy
+        rider_x += dx
+        x0 -= dx
     rider_y = ground_y - math.floor(view.height) - course.rider_h
     objects = [
-        GameObject("horse", course.rider_x, rider_y, course.rider_w, course.rider_h, 1.0, 0),
+        GameObject("horse", rider_x, rider_y, course.rider_w, course.rider_h, 1.0, 0),
     ]
     gaps = []
     for thing in view.things:
@@ -44,3 +54,10 @@ def scene_of(view: View, course: CourseConfig, profile: GameProfile) -> Scene:
         objects.append(_new(GameObject, (category, left, top, w, thing.h, 1.0, thing.id, 0.0, 0.0, visible)))
     hud = HudRead(view.lives, view.arrows, view.coins, view.distance_m)
     return Scene(tuple(objects), tuple(gaps), hud, view.page.name.lower())
+
+
+def scaled(scene: Scene, x: float, y: float) -> Scene:
+    """The same moment in a frame `x` times as wide and `y` times as high."""
+    objects = tuple(one._replace(x=one.x * x, y=one.y * y, w=one.w * x, h=one.h * y) for one in scene.objects)
+    gaps = tuple(gap._replace(x1=gap.x1 * x, x2=gap.x2 * x) for gap in scene.gaps)
+    return scene._replace(objects=objects, gaps=gaps)

@@ -165,3 +165,35 @@ def mean_average_precision(classes: dict[str, Sequence[FrameBoxes]]) -> MeanAver
         ap50,
         ap50_95,
     )
+
+
+def best_overlaps(truth: Boxes, found: Boxes) -> NDArray[np.float64]:
+    """Each truth box's overlap with the box it is given, (N,); 0 for a missed one.
+
+    The assignment is optimal (Hungarian): the sum of the overlaps is as large as it can be.
+    """
+    overlaps = np.zeros(len(truth))
+    if len(truth) and len(found):
+        matrix = iou_matrix(truth, found)
+        rows, columns = linear_sum_assignment(matrix, maximize=True)
+        overlaps[rows] = matrix[rows, columns]
+    return overlaps
+
+
+def without_bystanders(
+    truth: Boxes, found: Boxes, bystanders: Boxes, inside: float = 0.5
+) -> NDArray[np.intp]:
+    """Indices of the found boxes that count, (K,).
+
+    A box that lies by `inside` of its area in a bystander's box, and overlaps no truth box by half,
+    belongs to something that nobody asked for.
+    """
+    if not len(bystanders) or not len(found):
+        return np.arange(len(found))
+    low = np.maximum(found[:, None, :2], bystanders[None, :, :2])
+    high = np.minimum(found[:, None, 2:], bystanders[None, :, 2:])
+    shared = np.clip(high - low, 0.0, None).prod(axis=2).max(axis=1)
+    area = np.clip(found[:, 2:] - found[:, :2], 0.0, None).prod(axis=1)
+    among = shared >= inside * area
+    right = iou_matrix(found, truth).max(axis=1) >= 0.5 if len(truth) else np.zeros(len(found), bool)
+    return np.flatnonzero(~among | right)

@@ -86,6 +86,33 @@ def summarise(values: Sequence[float], seed: int = 0) -> Summary:
     return Summary(mean(values), iqm(values), bootstrap_ci95(values, iqm, seed))
 
 
+def bootstrap_over_seeds_ci95(
+    groups: Sequence[Sequence[float]], seed: int = 0, resamples: int = RESAMPLES
+) -> tuple[float, float]:
+    """95 % percentile bootstrap interval of the IQM, of episodes in groups: one group a training seed.
+
+    Episodes of one policy are alike, so the groups are drawn first, then episodes within each drawn one.
+    A few seeds cannot show their whole spread: with three it holds the truth less often than 95 %.
+    """
+    checked = [_checked(group) for group in groups]
+    if not checked:
+        raise ValueError("statistics: expected at least one group of values, found none")
+    rng = np.random.default_rng(seed)
+    found = np.empty(resamples)
+    for number in range(resamples):
+        drawn = [checked[one] for one in rng.integers(len(checked), size=len(checked))]
+        sample = np.concatenate([group[rng.integers(group.size, size=group.size)] for group in drawn])
+        found[number] = stats.trim_mean(sample, 0.25)
+    low, high = np.percentile(found, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def summarise_over_seeds(groups: Sequence[Sequence[float]], seed: int = 0) -> Summary:
+    """Mean and IQM of all episodes together; the interval is that of `bootstrap_over_seeds_ci95`."""
+    pooled = [value for group in groups for value in group]
+    return Summary(mean(pooled), iqm(pooled), bootstrap_over_seeds_ci95(groups, seed))
+
+
 def _checked(values: Sequence[float]) -> NDArray[np.float64]:
     array = np.asarray(values, np.float64)
     if array.ndim != 1 or array.size == 0:

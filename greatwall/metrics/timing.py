@@ -85,6 +85,8 @@ class WorkerTiming:
         self.frame_age = Durations()  # main loop: capture to publication
         self.pixels = Durations()  # main loop: until the frame's pixels are there; the simulator draws
         self.detector = Durations()  # main loop: the eyes' see()
+        self.rules = Durations()  # main loop: the rule engine
+        self.decision_age = Durations()  # main loop: capture of the frame a decision was made on to its order
         self.hud = Durations(500)  # OCR: the eyes' read_hud()
         self.hud_reads = Rate()  # OCR: reads begun
         self.touch = Durations()  # main loop: a touch call
@@ -98,11 +100,13 @@ class WorkerTiming:
             "grab_fps": round(self.grabs.overall(now_s), 2),
             "loop_fps": round(self.loops.overall(now_s), 2),
             "frame_age_ms": self.frame_age.summary(),
+            "decision_age_ms": self.decision_age.summary(),
             "detector_ms": self.detector.summary(),
             "hud_ms": self.hud.summary(),
             "hud_period_s": None if hud_period is None else round(hud_period, 4),
             "overruns": self.overruns,
             "pixels_ms": self.pixels.summary(),
+            "rules_ms": self.rules.summary(),
             "touch_ms": self.touch.summary(),
             "step_ms": self.step.summary(),
         }

@@ -1,5 +1,6 @@
 """What the panel shows beyond the perception: how the player is doing. Written by the player's thread
-alone, read by the main thread; each field is replaced whole."""
+alone, read by the main thread; each field is replaced whole, but for
+the counts in `actions`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class GameClockDriver:
         config = stages.config
         self._stages = stages
         self._device = device
-        self._period = max(1, round(TICK_HZ / config.worker.decision_hz))
+        self._period = config.worker.decision_ticks
         self._hud_period = max(1, to_ticks(config.worker.hud_period_s))
         self._stopped_ticks = to_ticks(config.worker.frames_stopped_s)
         self._capture_delay = Delay(config.delays.capture_to_perceived_s, CAPTURE_STREAM)
@@ -114,8 +114,11 @@ class GameClockDriver:
         self._flow_to(base)
         frame = self._in_flight[0]
         if frame is not None:
-            stages.publish_hud(stages.read_hud(frame), frame.captured_at_s, stages.slot.run)
             self._hud_frame = frame
+            try:
+                stages.publish_hud(stages.read_hud(frame), frame.captured_at_s, stages.slot.run)
+            except Exception as error:
+                raise self._supervision.verdict("ocr", error, stages.turns) from error
             self._hud_begin_at = base + self._hud_period
         self._step()
 
@@ -235,6 +238,10 @@ class GameClockDriver:
                 stages.turn(frame)
             except Exception as error:
                 raise self._supervision.verdict("main loop", error, stages.turns) from error
+        elif stages.may_stand_still:
+            self._last_new_at = at
+            if stages.env_restart_order.is_set():
+                stages.click_restart()
         elif at - self._last_new_at >= self._stopped_ticks:
             raise Interruption(
                 "frames_stopped", f"no new frame for {(at - self._last_new_at) * TICK_S:.1f} s"

@@ -38,6 +38,10 @@ class Stages(Protocol):
     def order_waits(self) -> bool:
         """An order could be executed now."""
 
+    @property
+    def may_stand_still(self) -> bool:
+        """A picture that does not change is no sign of trouble now."""
+
     def grab(self, run: int) -> bool:
         """Capture into the slot; True when the frame is a new one."""
 

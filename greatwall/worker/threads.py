@@ -20,7 +20,7 @@ from greatwall.worker.clocks import WallClock
 from greatwall.worker.stages import RECOVER_S, Stages, Supervision
 
 LOOK_S = 0.1  # how often a waiting Master looks after the threads
-STUCK_S = 2.0  # a turn that takes longer is stuck
+STUCK_S = 2.0  # a turn, or a HUD read, that takes longer is stuck
 FIRST_TURN_S = 20.0  # the first one may load things
 LOCK_S = 5.0  # a turn lock not had in this time is a stuck main loop
 EARLY = 0.95  # of a grab period
@@ -49,6 +49,8 @@ class ThreadDriver:
         self._last_new_s = 0.0
         self._last_turn_s = 0.0
         self._turn_began_s: float | None = None
+        self._read_began_s: float | None = None
+        self._reads = 0
 
     # --- driver -------------------------------------------------------------------------------
 
@@ -121,7 +123,7 @@ class ThreadDriver:
             except Interruption as error:
                 trouble = error
             perception = self._stages.perception
-            if perception is not None and perception.captured_at_s > since_s:
+            if perception is not None and perception.captured_at_s > since_s and self._read_began_s is None:
                 return
             self._clock.sleep(LOOK_S / 2)
         if trouble is not None and trouble.reason == "phone_lost":
@@ -161,14 +163,19 @@ class ThreadDriver:
         if self._paused:
             return
         now_s = self._clock.now_s()
-        if now_s - self._last_new_s > self._config.frames_stopped_s:
+        if self._stages.may_stand_still:
+            self._last_new_s = now_s
+        elif now_s - self._last_new_s > self._config.frames_stopped_s:
             raise Interruption("frames_stopped", f"no new frame for {now_s - self._last_new_s:.1f} s")
-        began_s = self._turn_began_s
-        allowed_s = STUCK_S if self._stages.turns else FIRST_TURN_S
-        if began_s is not None and now_s - began_s > allowed_s:
-            raise Interruption(
-                "frames_stopped", f"the main loop is stuck in a turn for {now_s - began_s:.1f} s"
-            )
+        self._look_for_stuck(
+            "the main loop is stuck in a turn", self._turn_began_s, self._stages.turns, now_s
+        )
+        self._look_for_stuck("the HUD reader is stuck", self._read_began_s, self._reads, now_s)
+
+    def _look_for_stuck(self, what: str, began_s: float | None, done: int, now_s: float) -> None:
+        """A thread cannot be killed; but nobody may wait for it without being told."""
+        if began_s is not None and now_s - began_s > (STUCK_S if done else FIRST_TURN_S):
+            raise Interruption("frames_stopped", f"{what} for {now_s - began_s:.1f} s")
 
     # --- the loops ----------------------------------------------------------------------------
 
@@ -196,6 +203,8 @@ class ThreadDriver:
                 self._turn_began_s = clock.now_s()
                 if frame is not None and run == slot.run:
                     stages.turn(frame)
+                elif stages.env_restart_order.is_set():
+                    stages.click_restart()
                 elif stages.order_waits:
                     stages.take_action()
                 self._turn_began_s = None
@@ -211,7 +220,10 @@ class ThreadDriver:
                 self._stop.wait(0.02)
                 continue
             seen = frame
+            self._read_began_s = clock.now_s()
             read = stages.read_hud(frame)
+            self._read_began_s = None
+            self._reads += 1
             stages.publish_hud(read, frame.captured_at_s, run)
             due_s = max(due_s + self._config.hud_period_s, clock.now_s())
             self._stop.wait(max(0.0, due_s - clock.now_s()))

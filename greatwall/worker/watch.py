@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 from config import Config
 from greatwall.contracts import Action, Clock, FloatArray, Frame, Hud, Perception, Player
-from greatwall.errors import WorkerError
+from greatwall.errors import RecordingEnded, WorkerError
 from greatwall.metrics.timing import WorkerTiming
 from greatwall.worker.board import Board
 from greatwall.worker.display import FPS, Shown, Windows, missing_display
+from greatwall.worker.trace import Trace
 
 LOG = logging.getLogger("greatwall.watch")
 STOP_S = 15.0  # a restart procedure may still be under way
@@ -32,6 +33,7 @@ class WatchedWorker(Protocol):
     clock: Clock
     timing: WorkerTiming | None
     shown: tuple[Frame, Perception] | None
+    trace: Trace | None
 
     @property
     def hud(self) -> Hud: ...
@@ -53,11 +55,14 @@ class WatchedEnv(Protocol):
 class Play:
     """The player's thread: episode after episode until `stop`."""
 
-    def __init__(self, env: WatchedEnv, player: Player, board: Board, seed: int) -> None:
+    def __init__(
+        self, env: WatchedEnv, player: Player, board: Board, seed: int, trace: Trace | None = None
+    ) -> None:
         self._env = env
         self._player = player
         self._board = board
         self._seed = seed
+        self._trace = trace
         self.stop = threading.Event()
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self._run, name="player", daemon=True)
@@ -77,7 +82,10 @@ class Play:
         player.reset(self._seed + board.episodes)
         board.begin()
         while not self.stop.is_set():
+            began_s = time.perf_counter()
             action = Action(int(player.act(observation, info["perception"])))
+            if self._trace is not None:
+                self._trace.decided(began_s, time.perf_counter())
             observation, reward, terminated, truncated, info = self._env.step(int(action))
             board.step(action, reward, info["reward_terms"], info["hud"].distance)
             if terminated or truncated:
@@ -110,7 +118,7 @@ def watch(
     visible = not headless and not why
     windows = Windows(config.profile, worker.clock, visible=visible) if visible or screenshot else None
     board = Board(player.name)
-    play = Play(env, player, board, seed)
+    play = Play(env, player, board, seed, worker.trace)
     began_s, cpu_s = time.perf_counter(), time.process_time()
     play.thread.start()
     try:
@@ -129,7 +137,9 @@ def watch(
             env.close()
             if windows is not None:
                 windows.close()
-    if play.error is not None:
+    if isinstance(play.error, RecordingEnded):
+        say(str(play.error))
+    elif play.error is not None:
         raise play.error
     if play.thread.is_alive():
         raise WorkerError(f"expected the player to stop within {STOP_S:g} s, found it busy; start again")
@@ -139,7 +149,7 @@ def watch(
 def _look_on(
     play: Play, worker: WatchedWorker, board: Board, windows: Windows | None, until_s: float | None
 ) -> None:
-    """Until the time is up, the person closes a window, or the player ends."""
+    """Until the time is up, the person presses q or Esc in a window, or the player ends."""
     while play.thread.is_alive():
         if until_s is not None and time.perf_counter() >= until_s:
             return

@@ -51,9 +51,9 @@ def draw_sight(frame: Frame, perception: Perception, profile: GameProfile) -> Fr
     width, height = SIGHT_SIZE[0], SIGHT_SIZE[1] - HEADER_PX
     picture = image[HEADER_PX:]
     picture[:] = cv2.resize(frame.bgr, (width, height), interpolation=cv2.INTER_LINEAR)
-    sx, sy = width / frame.size[0], height / frame.size[1]
-    row = frame.size[1] - profile.ground_row_from_bottom
-    surface = (profile.rider_box[1] + profile.rider_box[3]) * frame.size[1] / profile.frame_size[1]
+    sx, sy = width / profile.frame_size[0], height / profile.frame_size[1]
+    row = profile.frame_size[1] - profile.ground_row_from_bottom
+    surface = profile.rider_box[1] + profile.rider_box[3]
     _draw_scanned_row(picture, perception, row, surface, sx, sy)
     for role, things in (
         ("coin", perception.coin_list),
@@ -185,10 +185,11 @@ class GroundScans:
         self, image: FrameArray, frame: Frame, perception: Perception, profile: GameProfile
     ) -> None:
         """The picture around the scanned row, right above the cells that come from it."""
-        row = frame.size[1] - profile.ground_row_from_bottom
-        x1 = round(perception.ground.from_x)
-        x2 = x1 + TERRAIN_SAMPLES * perception.ground.step_px
-        part = frame.bgr[max(0, row - 90) : row + profile.ground_row_from_bottom, x1 : min(x2, frame.size[0])]
+        sx, sy = frame.size[0] / profile.frame_size[0], frame.size[1] / profile.frame_size[1]
+        row = profile.frame_size[1] - profile.ground_row_from_bottom
+        x1 = round(perception.ground.from_x * sx)
+        x2 = x1 + round(TERRAIN_SAMPLES * perception.ground.step_px * sx)
+        part = frame.bgr[round((row - 90) * sy) :, x1 : min(x2, frame.size[0])]
         wide = round(TERRAIN_SAMPLES * self.CELL * part.shape[1] / (x2 - x1))
         picture = cv2.resize(part, (wide, 78), interpolation=cv2.INTER_AREA)
         y = round(78 * 90 / (90 + profile.ground_row_from_bottom))

@@ -20,7 +20,21 @@ def test_bench_writes_its_figures_with_the_machine(what, parts, tmp_path):
         assert result[part]
     if what == "env":
         for part in parts:
-            assert {"steps_per_s", "steps_per_cpu_s", "ticks_per_s"} <= set(result[part])
+            assert all(result[part][rate] > 0 for rate in ("steps_per_s", "steps_per_cpu_s", "ticks_per_s"))
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--seconds", "0"], "--seconds: expected more than 0, found 0"),
+        (["--seed", "-1"], "--seed: expected 0 or more, found -1"),
+        (["--json", "no/such/folder/x.json"], "--json: expected a folder that exists"),
+        (["--json", "."], "--json: expected a file, found the folder"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_is_measured(options, found, capsys):
+    assert main(["bench", "game", *options]) == 2
+    assert found in capsys.readouterr().err
 
 
 def test_unknown_commands_are_one_line(capsys):

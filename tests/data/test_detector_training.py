@@ -51,7 +51,7 @@ def test_training_leaves_weights_that_run_and_a_note(tmp_path: Path) -> None:
         ({"frames": 0}, "frames: expected 1 or more"),
         ({"epochs": -3}, "epochs: expected 1 or more"),
         ({"seed": 2_000_000}, "seed: expected 0 to"),
-        ({"input_width": 600}, "input-width: expected a multiple of 320"),
+        ({"input_width": 600}, "input-width: expected a multiple of 64"),
     ],
 )
 def test_bad_settings_are_one_line(changes: dict[str, int], words: str, tmp_path: Path) -> None:

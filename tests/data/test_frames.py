@@ -9,8 +9,8 @@ import pytest
 
 from config import GREAT_WALL, Config
 from greatwall.contracts import GameObject
-from greatwall.data.detector_training import visible_boxes
 from greatwall.data.frames import FRAMES_PER_RUN, LabelledFrame, labelled_frames
+from greatwall.data.visibility import visible_boxes
 
 
 @pytest.fixture(scope="module")

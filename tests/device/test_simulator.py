@@ -75,15 +75,22 @@ def test_a_saved_device_goes_on_in_another_one():
     assert other.view() == device.view()
 
 
-def test_a_paused_game_stands_still_in_real_time():
+def test_a_paused_game_stands_still_in_real_time(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("greatwall.device.simulator.time.perf_counter", lambda: now[0])
     device = SimulatedDevice(Config())
     device.new_game(1)
+    now[0] += 1.0
+    device.frame()
+    assert device.tick == 30
     device.pause()
-    tick = device.frame().frame_id, device.tick
-    for _ in range(1000):
-        device.frame()
-    assert (device.frame().frame_id, device.tick) == tick
+    now[0] += 5.0
+    frame = device.frame()
+    assert device.tick == 30
     device.resume()
+    now[0] += 0.5
+    assert device.frame().frame_id > frame.frame_id
+    assert device.tick == 45
 
 
 def test_many_threads_may_touch_and_look_at_once():

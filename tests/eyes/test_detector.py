@@ -13,7 +13,7 @@ from config import GREAT_WALL, Config, EyesConfig
 from greatwall.data.detector_scoring import score_frames
 from greatwall.data.frames import LabelledFrame, labelled_frames
 from greatwall.errors import ConfigError, FileFormatError, GreatWallError
-from greatwall.eyes.band import PAD, Band
+from greatwall.eyes.band import Band
 from greatwall.eyes.detector import DEFAULT_WEIGHTS, Detector, decode, suppress
 
 
@@ -49,21 +49,23 @@ def test_a_suppressed_box_suppresses_nobody() -> None:
     assert kept.tolist() == [0, 2]
 
 
-@pytest.mark.parametrize(
-    ("frame_size", "input_size", "scale", "inner"),
-    [
-        ((1920, 1080), (640, 192), 1 / 3, (640, 192)),
-        ((1280, 720), (640, 192), 1 / 2, (640, 192)),
-        ((2400, 1080), (640, 192), 640 / 2400, (640, 154)),  # a longer phone: grey below
-    ],
-)
-def test_strip_keeps_its_shape(frame_size: tuple, input_size: tuple, scale: float, inner: tuple) -> None:
-    band = Band(GREAT_WALL, frame_size, input_size)
-    picture = band.picture(np.full((frame_size[1], frame_size[0], 3), 7, np.uint8))
+@pytest.mark.parametrize("frame_size", [(1920, 1080), (1280, 720), (1600, 900), (2400, 1080)])
+def test_strip_fills_the_picture_at_every_size_and_boxes_come_back(frame_size: tuple[int, int]) -> None:
+    width, height = frame_size
+    band = Band(GREAT_WALL, frame_size, (640, 192))
+    frame = np.zeros((height, width, 3), np.uint8)
+    x1, y1, x2, y2 = width // 4, height * 60 // 100, width // 2, height * 80 // 100
+    frame[y1:y2, x1:x2] = 200
+    picture = band.picture(frame)
     assert picture.shape == (192, 640, 3)
-    assert band.scale == pytest.approx(scale)
-    assert (picture[: inner[1], : inner[0]] == 7).all()
-    assert (picture[inner[1] :] == PAD).all()
+    x, y, w, h = band.shares((x1, y1, x2, y2))
+    rows, columns = np.flatnonzero(picture[:, 240, 0] > 100), np.flatnonzero(picture[130, :, 0] > 100)
+    assert (columns[0], columns[-1] + 1) == pytest.approx(((x - w / 2) * 640, (x + w / 2) * 640), abs=1)
+    assert (rows[0], rows[-1] + 1) == pytest.approx(((y - h / 2) * 192, (y + h / 2) * 192), abs=1)
+    again = np.array(
+        [[(x - w / 2) * 640, (y - h / 2) * 192, (x + w / 2) * 640, (y + h / 2) * 192]], np.float32
+    )
+    assert band.to_frame(again)[0].tolist() == pytest.approx([x1, y1, x2, y2], abs=0.01)
 
 
 @pytest.fixture(scope="module")

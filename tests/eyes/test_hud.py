@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 import pytest
 
-from config import GREAT_WALL, Config, EyesConfig
+from config import GREAT_WALL, Config, EyesConfig, ScreenConfig
 from greatwall.contracts import HudRead
-from greatwall.data.frames import LabelledFrame, labelled_frames
+from greatwall.data.frames import LabelledFrame, labelled_frames, played_frames, with_screen
 from greatwall.errors import ConfigError
 from greatwall.eyes import hud
 from greatwall.eyes.hud import HudReader, find_tessdata, ink_of
@@ -94,3 +94,13 @@ def test_missing_packages_are_one_line_with_a_remedy(monkeypatch: pytest.MonkeyP
         HudReader(GREAT_WALL, EyesConfig())
     with pytest.raises(ConfigError, match="pip install tesserocr"):
         HudReader(GREAT_WALL, EyesConfig(hud_engine="tesserocr"))
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1600, 900), (2400, 1080)])
+def test_every_value_is_read_at_every_size(size: tuple[int, int]) -> None:
+    config = with_screen(Config(), ScreenConfig("standard", size, "h264"))
+    reader = HudReader(config.profile, config.eyes)
+    for one in played_frames(config, 16, 1_000_900, per_run=2):
+        assert one.frame.scene is not None
+        assert reader.read(one.frame.bgr) == one.frame.scene.hud
+    reader.close()

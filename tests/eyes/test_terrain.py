@@ -103,3 +103,13 @@ def test_gaps_of_the_game_are_found_exactly() -> None:
         assert [one[:2] for one in found] == [one[:2] for one in frame.scene.gaps]
         seen += len(found)
     assert seen > 3
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 720), (2400, 1080)])
+def test_a_hailstone_makes_no_gap_and_a_spark_fills_none(size: tuple[int, int]) -> None:
+    width, height = size
+    frame = frame_with((width // 2, width // 2 + 200), size=size)
+    row = TerrainScanner(GREAT_WALL).row_of(height)
+    frame[row : row + 4, 300:340] = (250, 250, 250)  # over the scanned row, four px high
+    frame[row - 1 : row + 2, width // 2 + 60 : width // 2 + 90] = GROUND_COLORS[0]
+    assert TerrainScanner(GREAT_WALL).scan(frame, 310).gaps == (Gap(width // 2, width // 2 + 200),)

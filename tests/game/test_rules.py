@@ -190,11 +190,14 @@ def test_the_pages_lead_from_title_to_a_run_and_from_a_death_to_the_next():
     game.tap(300, 300)
     game.advance(1)
     assert game.page is Page.DEATH
+    game.advance(60)
     game.tap(960, 1000)
     game.advance(1)
     assert game.page is Page.LOADING
-    game.advance(60)
-    assert game.page is Page.PLAYING
+    game.advance(29)
+    assert game.page is Page.LOADING
+    game.advance(1)
+    assert (game.page, game.distance_m) == (Page.PLAYING, 0)
     assert game.seed != first_seed
     assert game.lives == 1
 
@@ -225,6 +228,16 @@ def test_a_saved_game_goes_on_exactly_after_a_trip_through_json():
     copy = Game(COURSE, DelayConfig(), 99)
     copy.set_state(json.loads(json.dumps(game.get_state())))
     assert play(game, 30) == play(copy, 30)
+
+
+def test_a_seed_gives_the_same_death_page_whatever_was_ridden_before():
+    fresh, used = (Game(CourseConfig(lives=1), NOW, 0) for _ in range(2))
+    used.new_game(3)
+    used.advance(3000)
+    for game in (fresh, used):
+        game.new_game(7)
+        game.advance(3000)
+    assert fresh.view() == used.view()
 
 
 def test_looking_changes_nothing():

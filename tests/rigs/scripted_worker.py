@@ -77,6 +77,7 @@ class ScriptedWorker:
         self.clock = ScriptedClock()
         self.script = list(script)
         self.seeds, self.live = seeds, live
+        self.reset_troubles: list[Interruption] = []
         self.orders: list[ActionOrder] = []
         self.log: list[str] = []
         self.perception: Perception | None = make_perception()
@@ -131,11 +132,19 @@ class ScriptedWorker:
         self.perception = replace(self.perception, hud=hud)
 
     def new_game(self, seed: int) -> bool:
+        if self.reset_troubles:
+            raise self.reset_troubles.pop(0)
         if self.seeds:
             self.log.append(f"new_game {seed}")
             self.death_triggered.clear()
             self.perception = make_perception()
         return self.seeds
+
+    def save_game(self) -> dict[str, Any]:
+        return {}
+
+    def restore_game(self, state: Mapping[str, Any]) -> None:
+        self.log.append("restore")
 
     def pause(self) -> bool:
         return True

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from greatwall.contracts import TICK_S, Action, ActionOrder, HudRead
-from greatwall.device.simulator import SimulatedDevice
 from greatwall.errors import DeviceLost, Interruption, WorkerError
 from greatwall.worker.game_clock import Delay
 from tests.rigs.workers import make_rig
@@ -154,8 +153,10 @@ def test_resting_and_timeouts_end_on_their_tick():
 def test_a_pause_stops_time():
     rig = begun()
     assert rig.worker.pause()
-    rig.worker.resume()
     assert rig.device.tick == 0
+    rig.worker.resume()
+    rig.act(WAIT, 1)
+    assert rig.device.tick == 3, "and the schedule is what it was"
 
 
 def test_a_device_set_to_another_state_is_perceived_afresh():
@@ -327,7 +328,3 @@ def test_constant_delays_draw_nothing_and_varied_ones_stay_in_range():
     first = [varied.next() for _ in range(20)]
     varied.reset(4)
     assert first == [varied.next() for _ in range(20)]
-
-
-def test_the_rig_is_a_held_simulator():
-    assert isinstance(make_rig().device.inner, SimulatedDevice)

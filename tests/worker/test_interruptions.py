@@ -3,11 +3,14 @@
 import contextlib
 import ctypes
 import time
+from dataclasses import replace
 
 import pytest
 
+from config import GREAT_WALL, RestartTap
 from game_env import GreatWallEnv
 from greatwall.errors import DeviceLost, GreatWallError, Interruption, WorkerError
+from greatwall.game.view import Page
 from tests.rigs.workers import make_rig
 
 WAIT = 0
@@ -131,3 +134,50 @@ def test_an_interruption_leaves_no_order_behind(played):
         rig.worker.recover()
     assert rig.worker.env_action_queue.empty()
     assert not rig.worker.action_done.is_set()
+
+
+def test_a_hud_reader_that_fails_as_a_run_begins_is_supervised_and_survived(played):
+    rig, env = played
+    rig.eyes.hud_error = RuntimeError("hiccup")
+    calls = []
+    restart = rig.worker.recover
+
+    def recover():
+        calls.append(1)
+        mend(rig)
+        restart()
+
+    rig.worker.recover = recover
+    _, info = env.reset(seed=2)
+    assert info["hud"].lives == 3
+    assert calls or rig.worker.timing is not None, "on the wall clock the first read may come after the reset"
+
+
+@pytest.mark.parametrize("clock", ["wall", "game"])
+def test_a_death_page_that_stands_still_is_a_death_and_is_left_by_the_clicks(clock):
+    quick = replace(GREAT_WALL, restart=(RestartTap(300, 300, 0.5), RestartTap(960, 1000, 1.7)))
+    rig = make_rig(
+        clock, variants=("one_life", "low_delay"), profile=quick, restart_wait_s=0.2, restart_compare_s=1.5
+    )
+    device, frame = rig.device, rig.device.frame
+    shown = [Page.TITLE]
+
+    def still_pages():
+        """A page is captured once; then nothing changes, so nothing comes, as from screenrecord."""
+        page = device.inner.view().page
+        device.frozen = page is not Page.PLAYING and page is shown[0]
+        shown[0] = page
+        return frame()
+
+    device.frame = still_pages
+    env = GreatWallEnv(rig.worker.config, rig.worker)
+    env.reset(seed=1)
+    terminated = False
+    while not terminated:
+        _, _, terminated, truncated, info = env.step(WAIT)
+        assert not truncated, info["interruption_detail"]
+    assert info["reward_terms"]["death"] == -50
+    _, info = env.reset()
+    assert info["hud"].lives == 1
+    assert info["hud"].distance < 40
+    env.close()

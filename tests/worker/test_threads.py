@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from config import GREAT_WALL
-from greatwall.contracts import Action, ActionOrder
+from greatwall.contracts import Action, ActionOrder, HudRead
 from greatwall.errors import DeviceLost, Interruption, WorkerError
 from greatwall.worker import threads
 from tests.rigs.workers import make_rig
@@ -198,6 +198,56 @@ def test_a_main_loop_that_hangs_is_noticed(rig, monkeypatch):
     rig.eyes.inner.see = see
     release.set()
     rig.worker.recover()
+
+
+def test_a_hud_reader_that_hangs_is_noticed(rig, monkeypatch):
+    monkeypatch.setattr(threads, "STUCK_S", 0.3)
+    rig.worker.rest(0.4)
+    release = threading.Event()
+    read = rig.eyes.inner.read_hud
+
+    def hang(frame):
+        release.wait(5.0)
+        return read(frame)
+
+    rig.eyes.inner.read_hud = hang
+    seconds, error = seconds_until_raised(rig)
+    assert seconds < 1.5
+    assert "HUD reader is stuck" in error.detail
+    monkeypatch.setattr(threads, "RECOVER_S", 0.5)
+    with pytest.raises(WorkerError, match="fresh frame"):
+        rig.worker.recover()
+    rig.eyes.inner.read_hud = read
+    release.set()
+    rig.worker.recover()
+
+
+def test_a_worker_whose_first_look_fails_can_be_started_again():
+    rig = make_rig("wall")
+    rig.device.error = DeviceLost("the cable is out")
+    with pytest.raises(DeviceLost):
+        rig.worker.start()
+    rig.device.error = None
+    rig.worker.start()
+    assert rig.worker.wait(rig.worker.perception_ready, 5.0)
+    rig.worker.close()
+
+
+def test_a_distance_that_stands_still_in_a_pause_is_no_stall(rig):
+    rig.worker.rest(0.4)
+    rig.worker.pause()
+    at_s = rig.worker.clock.now_s()
+    standing = HudRead(3, 20, 0, rig.worker.hud.distance)
+    for i in range(12):
+        rig.worker.publish_hud(standing, at_s + 0.3 * i, rig.worker.slot.run)
+    assert not rig.worker.death_triggered.is_set()
+    rig.worker.resume()
+    for i in range(12, 15):
+        rig.worker.publish_hud(standing, at_s + 0.3 * i, rig.worker.slot.run)
+    assert not rig.worker.death_triggered.is_set(), "the time before the pause does not count either"
+    for i in range(15, 25):
+        rig.worker.publish_hud(standing, at_s + 0.3 * i, rig.worker.slot.run)
+    assert rig.worker.death_triggered.is_set()
 
 
 def test_a_pause_is_neither_a_stall_nor_stopped_frames(rig, monkeypatch):

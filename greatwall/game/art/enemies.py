@@ -7,6 +7,7 @@ phase reaches all four sides of the box.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from greatwall.game.art.canvas import Color, Sheet, Sprite
 
@@ -21,8 +22,9 @@ IRON: Color = (96, 94, 92)
 WOOD: Color = (44, 74, 116)
 
 
+@lru_cache(maxsize=2)
 def make_enemies(width: int, height: int) -> list[list[Sprite]]:
-    """For each kind its walking phases."""
+    """For each kind its walking phases; kept, so treat them as read-only."""
     return [
         [draw(k / PHASES).fitted(width, height) for k in range(PHASES)] for draw in (_spear, _sword, _axe)
     ]

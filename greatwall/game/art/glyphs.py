@@ -7,6 +7,7 @@ glyph's width and height, less half a stroke on each side.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -130,6 +131,48 @@ GLYPHS: dict[str, tuple[float, list[Path]]] = {
     ),
 }
 
+# the digits again, each in a unit square as above: straight strokes and cut corners
+_ANGULAR_NINE: list[Path] = [
+    [(1, 0.4), (0.74, 0.56), (0.26, 0.56), (0, 0.4), (0, 0.18), (0.26, 0), (0.74, 0), (1, 0.18), (1, 0.5),
+     (0.86, 0.78), (0.5, 1)],
+]  # fmt: skip
+ANGULAR: dict[str, list[Path]] = {
+    "0": [
+        [(0.34, 0), (0.66, 0), (1, 0.24), (1, 0.76), (0.66, 1), (0.34, 1), (0, 0.76), (0, 0.24), (0.34, 0)],
+    ],
+    "1": [[(0.1, 0.24), (0.56, 0.0), (0.56, 1.0)]],
+    "2": [[(0, 0.2), (0.26, 0), (0.74, 0), (1, 0.2), (1, 0.38), (0, 1), (1, 1)]],
+    "3": [
+        [(0, 0.14), (0.24, 0), (0.72, 0), (0.97, 0.17), (0.97, 0.34), (0.72, 0.48), (0.36, 0.48)],
+        [(0.72, 0.48), (1, 0.64), (1, 0.82), (0.74, 1), (0.24, 1), (0, 0.86)],
+    ],
+    "4": [[(0.76, 1.0), (0.76, 0.0), (0.0, 0.72), (1.0, 0.72)]],
+    "5": [
+        [(0.92, 0), (0.1, 0), (0.04, 0.46), (0.3, 0.38), (0.7, 0.38), (1, 0.56), (1, 0.8), (0.72, 1),
+         (0.24, 1), (0, 0.88)],
+    ],
+    "6": [[(1 - x, 1 - y) for x, y in path] for path in _ANGULAR_NINE],
+    "7": [[(0.0, 0.0), (1.0, 0.0), (0.3, 1.0)]],
+    "8": [
+        [(0.3, 0.47), (0.08, 0.33), (0.08, 0.15), (0.32, 0), (0.68, 0), (0.92, 0.15), (0.92, 0.33),
+         (0.7, 0.47), (0.3, 0.47), (0, 0.63), (0, 0.82), (0.3, 1), (0.7, 1), (1, 0.82), (1, 0.63),
+         (0.7, 0.47)],
+    ],
+    "9": _ANGULAR_NINE,
+}  # fmt: skip
+FOOTED: dict[str, list[Path]] = {  # the round digits with feet and a hooked seven
+    **{digit: GLYPHS[digit][1] for digit in "023568"},
+    "1": [[(0.12, 0.2), (0.52, 0.0), (0.52, 1.0)], [(0.1, 1.0), (0.94, 1.0)]],
+    "4": [[(0.72, 1.0), (0.72, 0.0), (0.0, 0.68), (1.0, 0.68)], [(0.48, 1.0), (0.96, 1.0)]],
+    "7": [[(0.0, 0.14), (0.0, 0.0), (1.0, 0.0), (0.5, 0.5), (0.36, 1.0)]],
+    "9": GLYPHS["9"][1],
+}
+DIGIT_SHAPES: dict[str, dict[str, list[Path]]] = {
+    "round": {digit: GLYPHS[digit][1] for digit in "0123456789"},
+    "angular": ANGULAR,
+    "footed": FOOTED,
+}
+
 
 def glyph_width(glyph: str, height: float) -> float:
     return GLYPHS[glyph][0] * height
@@ -155,6 +198,7 @@ def write(
         x += width + gap
 
 
+@lru_cache(maxsize=64)
 def label(
     text: str, height: float, color: Color, *, rim: Color | None = None, weight: float = 0.17
 ) -> Sprite:

@@ -5,6 +5,8 @@ Made once, read by any thread.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import cv2
 import numpy as np
 
@@ -114,6 +116,7 @@ def _rounded(s: Sheet, x: float, y: float, w: float, h: float, radius: float, co
             s.disc(cx, cy, radius, radius, color)
 
 
+@lru_cache(maxsize=4)
 def _button(text: str, width: int) -> tuple[Sprite, Sprite]:
     """A button, plain and lit."""
     height = 108
@@ -131,6 +134,7 @@ def _button(text: str, width: int) -> tuple[Sprite, Sprite]:
     return sprite, lightened(sprite, 0.16)
 
 
+@lru_cache(maxsize=4)
 def _band(text: str, color: Color) -> Sprite:
     """A banner across the middle with swallow-tailed ends."""
     width, height = 900, 190
@@ -148,6 +152,7 @@ def _band(text: str, color: Color) -> Sprite:
     return s.sprite()
 
 
+@lru_cache(maxsize=2)
 def _panel(width: int, height: int) -> Sprite:
     """A sheet of old paper on two red rods."""
     s = Sheet(width, height, 2)
@@ -167,6 +172,7 @@ def _panel(width: int, height: int) -> Sprite:
     return Sprite(ink.astype(np.uint8), sprite.keep)
 
 
+@lru_cache(maxsize=1)
 def _title() -> Sprite:
     """The game's name in two lines, with its seal."""
     width, height = 1300, 400

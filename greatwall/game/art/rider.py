@@ -7,9 +7,12 @@ four sides of the box, because the box is what a detector learns to find.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 from greatwall.game.art.canvas import Color, Point, Sheet, Sprite, lightened
+from greatwall.game.art.graded import graded_sprite
+from greatwall.game.grades import SAME, Grade
 
 PHASES = 8
 WIDTH, HEIGHT = 130, 150
@@ -38,12 +41,10 @@ class Pose(NamedTuple):
 
 
 class RiderArt:
-    """All pictures of the rider at one size."""
+    """All pictures of the rider at one size, in one look's colours."""
 
-    def __init__(self, width: int, height: int) -> None:
-        gallop = [_draw(_gallop(k / PHASES)) for k in range(PHASES)]
-        poses = [*gallop, _draw(RISING), _draw(FALLING)]
-        self._plain = [sheet.fitted(width, height) for sheet in poses]
+    def __init__(self, width: int, height: int, grade: Grade = SAME) -> None:
+        self._plain = [graded_sprite(sprite, grade) for sprite in _poses(width, height)]
         self._light = [lightened(sprite, 0.5) for sprite in self._plain]
 
     def galloping(self, stride: float, light: bool) -> Sprite:
@@ -53,6 +54,13 @@ class RiderArt:
     def airborne(self, rising: bool, light: bool) -> Sprite:
         """The jump on its way up or down."""
         return (self._light if light else self._plain)[PHASES + (0 if rising else 1)]
+
+
+@lru_cache(maxsize=2)
+def _poses(width: int, height: int) -> tuple[Sprite, ...]:
+    """The gallop's phases, then the jump on its way up and down."""
+    gallop = [_draw(_gallop(k / PHASES)) for k in range(PHASES)]
+    return tuple(sheet.fitted(width, height) for sheet in (*gallop, _draw(RISING), _draw(FALLING)))
 
 
 def _gallop(phase: float) -> Pose:

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from greatwall.contracts import FrameArray
 from greatwall.game.art.canvas import Color, overlay
+from greatwall.game.atmosphere import Sky
 
 PERIOD = 3840  # px; a whole number of bricks, battlements and wave lengths
 WIDTH = 1920
 Floats = NDArray[np.float64]
 
-SKY_TOP: Color = (168, 118, 62)
-SKY_LOW: Color = (196, 220, 240)
 MIST: Color = (208, 210, 206)
 
 
@@ -105,17 +104,42 @@ def below(line: Floats, top: int, height: int) -> Floats:
     return np.clip(rows - line[None, :] + 0.5, 0, 1)
 
 
-def make_sky(height: int) -> FrameArray:
+def make_sky(height: int, sky: Sky) -> FrameArray:
     """The sky that stands still: (height, WIDTH, 3), the sun in its haze included."""
     share = (np.arange(height) / height)[:, None] ** 1.25 * np.ones((1, WIDTH))
-    color = colored(share, SKY_TOP, SKY_LOW)
+    color = colored(share, sky.top, sky.low)
     y, x = np.mgrid[0:height, 0:WIDTH].astype(np.float64)
-    far = np.hypot(x - 1290, y - 268)
-    glow = np.exp(-((far / 300) ** 1.1))[..., None]
-    color += glow * (np.array((176.0, 226, 255)) - color) * 0.85
-    disc = np.clip(63 - far, 0, 1)[..., None]
-    color += disc * (np.array((214.0, 244, 255)) - color)
+    if sky.stars:
+        _put_stars(color, sky.stars)
+    if sky.curtain is not None:
+        _hang_curtain(color, sky.curtain)
+    far = np.hypot(x - sky.sun[0], y - sky.sun[1])
+    glow = np.exp(-((far / sky.glow_px) ** 1.1))[..., None]
+    color += glow * (np.array(sky.glow, np.float64) - color) * sky.glow_share
+    disc = np.clip(sky.radius - far, 0, 1)[..., None]
+    color += disc * (np.array(sky.disc, np.float64) - color)
     return np.rint(color).astype(np.uint8)
+
+
+def _put_stars(color: Floats, count: int) -> None:
+    rng = np.random.default_rng(17)
+    height = color.shape[0]
+    for _ in range(count):
+        x, y = int(rng.uniform(2, WIDTH - 2)), int(rng.uniform(0, 0.7 * height))
+        size, bright = int(rng.integers(1, 3)), rng.uniform(0.25, 0.9) * (1 - y / height)
+        color[y : y + size, x : x + size] += bright * (np.array((255.0, 246, 236)) - color[y, x])
+
+
+def _hang_curtain(color: Floats, light: Color) -> None:
+    """Northern lights: bright lower hems that fade upwards."""
+    rng = np.random.default_rng(19)
+    rows = np.arange(color.shape[0])[:, None]
+    for level, strength in ((250, 0.75), (340, 0.5)):
+        hem = level + 60 * waves(rng, 2, 9, 1.2)[:WIDTH]
+        up = hem[None, :] - rows
+        rays = 0.6 + 0.4 * waves(rng, 20, 90, 0.3)[:WIDTH]
+        shine = np.where(up > 0, np.exp(-up / 110), np.exp(up / 14)) * rays * strength
+        color += np.clip(shine, 0, 1)[..., None] * (np.array(light, np.float64) - color)
 
 
 def make_clouds(top: int, height: int) -> Strip:

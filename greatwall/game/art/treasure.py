@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from greatwall.game.art.canvas import Color, Sheet, Sprite, mixed
+from greatwall.game.art.graded import graded_sprite
+from greatwall.game.grades import SAME, Grade
 
 COIN_PHASES = 12
 SOUL_PHASES = 12
@@ -106,29 +109,36 @@ def _soul(size: int, turn: float) -> Sprite:
 class ArrowArt:
     """The arrow at every angle, tip in the middle of its square."""
 
-    def __init__(self) -> None:
+    def __init__(self, grade: Grade = SAME) -> None:
         self.half = ARROW_LENGTH + 4
-        self._sprites = [self._draw(math.radians(k * ARROW_TURN)) for k in range(360 // ARROW_TURN)]
+        self._sprites = [graded_sprite(sprite, grade) for sprite in _arrows(self.half)]
 
     def at(self, vx: float, vy: float) -> Sprite:
         """The picture for a flight of `vx` to the right and `vy` up."""
         angle = math.degrees(math.atan2(vy, vx))
         return self._sprites[round(angle / ARROW_TURN) % len(self._sprites)]
 
-    def _draw(self, angle: float) -> Sprite:
-        s = Sheet(2 * self.half, 2 * self.half, 2)
-        c, d = math.cos(angle), -math.sin(angle)
 
-        def put(*points: tuple[float, float]) -> list[tuple[float, float]]:
-            return [(self.half + x * c - y * d, self.half + x * d + y * c) for x, y in points]
+@lru_cache(maxsize=1)
+def _arrows(half: int) -> tuple[Sprite, ...]:
+    """The arrow at every angle."""
+    return tuple(_arrow(half, math.radians(k * ARROW_TURN)) for k in range(360 // ARROW_TURN))
 
-        wood: Color = (40, 70, 112)
-        s.poly(put((-88, -2.6), (-12, -2.6), (-12, 2.6), (-88, 2.6)), wood)
-        s.poly(put((-88, -2.6), (-12, -2.6), (-12, -0.6), (-88, -0.6)), (90, 138, 190))
-        s.poly(put((0, 0), (-22, -8), (-16, 0), (-22, 8)), (60, 62, 66))
-        s.poly(put((0, 0), (-22, -8), (-16, 0)), (206, 210, 214))
-        for x in (-92, -82, -72):
-            s.poly(put((x, 0), (x + 12, 0), (x + 3, -9), (x - 6, -9)), (238, 240, 250))
-            s.poly(put((x, 0), (x + 12, 0), (x + 3, 9), (x - 6, 9)), (70, 56, 214))
-        s.outline((28, 30, 36), 1.0)
-        return s.sprite()
+
+def _arrow(half: int, angle: float) -> Sprite:
+    s = Sheet(2 * half, 2 * half, 2)
+    c, d = math.cos(angle), -math.sin(angle)
+
+    def put(*points: tuple[float, float]) -> list[tuple[float, float]]:
+        return [(half + x * c - y * d, half + x * d + y * c) for x, y in points]
+
+    wood: Color = (40, 70, 112)
+    s.poly(put((-88, -2.6), (-12, -2.6), (-12, 2.6), (-88, 2.6)), wood)
+    s.poly(put((-88, -2.6), (-12, -2.6), (-12, -0.6), (-88, -0.6)), (90, 138, 190))
+    s.poly(put((0, 0), (-22, -8), (-16, 0), (-22, 8)), (60, 62, 66))
+    s.poly(put((0, 0), (-22, -8), (-16, 0)), (206, 210, 214))
+    for x in (-92, -82, -72):
+        s.poly(put((x, 0), (x + 12, 0), (x + 3, -9), (x - 6, -9)), (238, 240, 250))
+        s.poly(put((x, 0), (x + 12, 0), (x + 3, 9), (x - 6, 9)), (70, 56, 214))
+    s.outline((28, 30, 36), 1.0)
+    return s.sprite()

@@ -6,6 +6,7 @@ the profile and nothing else; above it light and weather may do what they like.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import NamedTuple
 
@@ -226,6 +227,19 @@ class Wall:
         self.parapet = make_parapet(ground_y)
         self.tower = make_tower()
         self.ends = make_ends(ground_y - self.parapet.top)
+
+    def with_art(
+        self,
+        face: FrameArray,
+        valley: Strip,
+        parapet: Strip,
+        tower: Sprite,
+        ends: tuple[Sprite, Sprite],
+    ) -> Wall:
+        """The same wall with other pictures of the same sizes."""
+        wall = copy.copy(self)
+        wall.face, wall.valley, wall.parapet, wall.tower, wall.ends = face, valley, parapet, tower, ends
+        return wall
 
     def paint(self, frame: FrameArray, world_x: float, gaps: list[Span]) -> None:
         """Draw everything of the wall at `world_x`. `gaps` are left to right and may lie outside the

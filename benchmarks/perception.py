@@ -1,0 +1,74 @@
+"""Perception scores of every published screen, then the tables of docs/perception.md.
+
+    python benchmarks/perception.py [--frames 1000] [--only standard] [--weights FILE]
+
+Each screen is one file in benchmarks/perception. Nothing here was trained on: the looks are of families
+the training never takes from, the sizes are none of its sizes, the seeds are test seeds. Main thread.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import tyro
+from rich.console import Console
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from greatwall.commands.perception_page import write_tables
+from greatwall.commands.score import PAGE, RESULTS, score_screen, show, write_scores
+
+
+class Screen(NamedTuple):
+    """One published screen."""
+
+    look: str
+    size: tuple[int, int] = (1920, 1080)
+    compress: Literal["none", "jpeg", "h264"] = "none"
+
+    @property
+    def name(self) -> str:
+        """As a file name."""
+        return f"{self.look.replace(':', '-')}_{self.size[0]}x{self.size[1]}_{self.compress}"
+
+
+SCREENS = (
+    Screen("standard"),
+    Screen("standard", compress="h264"),
+    Screen("standard", compress="jpeg"),
+    Screen("standard", (1280, 720)),
+    Screen("standard", (1600, 900)),
+    Screen("standard", (2400, 1080)),
+    *(Screen(f"unseen:{number}") for number in range(4)),
+    Screen("unseen:4", compress="h264"),
+    Screen("unseen:5", (1280, 720), "h264"),
+)
+
+
+@dataclass(frozen=True)
+class Perception:
+    """Score the published screens."""
+
+    frames: int = 1000
+    """Frames of each."""
+    only: str = ""
+    """Only screens whose name begins so, as in standard or unseen-2."""
+    weights: str = ""
+    """Detector file; empty is the committed one."""
+
+    def run(self) -> int:
+        for screen in SCREENS:
+            if screen.name.startswith(self.only):
+                scores = score_screen(*screen, self.frames, weights=self.weights)
+                write_scores(RESULTS / f"{screen.name}.json", scores)
+                show(scores)
+        write_tables(PAGE, RESULTS)
+        Console().print(f"wrote {PAGE.name}")
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(tyro.cli(Perception).run())

@@ -1,0 +1,36 @@
+"""Files that commands write: checked before the work, complete or not there after it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from greatwall.errors import ConfigError
+
+
+def check_output(path: Path | None, flag: str) -> None:
+    """Raise `ConfigError` when `path` cannot be written, before hours are spent on what goes there."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise ConfigError(f"{flag}: expected a file, found the folder {path}; name a file in it")
+    folder = path.parent
+    if not folder.is_dir():
+        raise ConfigError(f"{flag}: expected a folder that exists, found {folder}; make it first")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ConfigError(f"{flag}: expected a place that can be written, found {path}; choose another")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` under a temporary name and rename it; `ConfigError` when the disk will not have it."""
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        unfinished.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise ConfigError(
+            f"expected to write {path}, found {error.strerror}; choose another place"
+        ) from error

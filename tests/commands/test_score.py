@@ -1,0 +1,91 @@
+"""`python -m greatwall score` as a person calls it, and the tables it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from greatwall.commands import run_command
+from greatwall.commands.perception_page import write_tables
+from greatwall.commands.score import COMMAND, parse_size
+from greatwall.errors import ConfigError, FileFormatError
+
+PROG = "python -m greatwall score"
+NAMES = ("objects", "classes", "ground", "hud")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("perception")
+    path = folder / "standard.json"
+    assert run_command(COMMAND, ["--frames", "60", "--json", str(path)], PROG) == 0
+    return folder
+
+
+def test_scores_hold_everything_that_is_asked(kept: Path) -> None:
+    scores = json.loads((kept / "standard.json").read_text(encoding="utf-8"))
+    assert scores["screen"] == {"look": "standard", "size": [1920, 1080], "compress": "none"}
+    assert scores["seed"] == 2_000_000
+    objects, ground, hud = scores["objects"], scores["ground"], scores["hud"]
+    assert objects["frames"] == 60
+    assert objects["center_px"] == 5
+    assert objects["classes"]["horse"]["f1"] >= 0.97
+    assert objects["mean_iou_part"] >= 0.9
+    assert objects["map50"] >= objects["map50_95"] > 0.8
+    assert ground["ground_agree"] >= 0.9995
+    assert ground["gaps_invented"] == 0
+    assert hud["reads"] == 21  # 50 frames of one run, 10 of the next: 17 and 4
+    assert hud["raw_exact_min"] == hud["believed_exact_min"] == 1.0
+    assert hud["fields"]["distance"]["age_s"]["p95"] == pytest.approx(0.3)
+
+
+def test_tables_are_written_between_their_marks_and_the_rest_stays(kept: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    marks = "\n".join(f"about {name}\n<!-- {name} -->\nold\n<!-- end -->" for name in NAMES)
+    page.write_text(f"# Title\n{marks}\nlast words\n", encoding="utf-8")
+    write_tables(page, kept)
+    text = page.read_text(encoding="utf-8")
+    assert "old" not in text
+    assert text.startswith("# Title\nabout objects\n<!-- objects -->\n| screen |")
+    assert text.endswith("<!-- end -->\nlast words\n")
+    assert text.count("| standard, 1920x1080, none |") == 3
+    write_tables(page, kept)
+    assert page.read_text(encoding="utf-8") == text
+
+
+def test_a_page_without_marks_and_results_that_are_no_json_are_one_line(kept: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("nothing", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="<!-- objects -->"):
+        write_tables(page, kept)
+    with pytest.raises(ConfigError, match="found none"):
+        write_tables(page, tmp_path)
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"broken\.json"):
+        write_tables(page, tmp_path)
+
+
+def test_sizes() -> None:
+    assert parse_size("2400x1080") == (2400, 1080)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--frames", "0"], "frames: expected 1 or more, found 0"),
+        (["--seed", "-4"], "seed: expected 0 or more"),
+        (["--size", "big"], "size: expected WIDTHxHEIGHT, found 'big'"),
+        (["--size", "3x3"], "screen.size: expected 320x180"),
+        (["--look", "pretty"], "look: expected one of standard"),
+        (["--weights", "none.onnx"], "found none; train them with"),
+    ],
+)
+def test_mistakes_are_one_line_and_status_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(COMMAND, arguments, PROG) == 2
+    error = capsys.readouterr().err.strip()
+    assert words in error
+    assert "\n" not in error
