@@ -296,6 +296,7 @@ class FaultConfig:
             value = getattr(self, name)
             _check(0 <= value <= 1, f"faults.{name}", "a share from 0 to 1", value)
         _check(0 <= self.jitter <= 200, "faults.jitter", "0 to 200 px", self.jitter)
+        _check(0 <= self.seed < SEED_END, "faults.seed", f"0 to {SEED_END - 1}", self.seed)
 
 
 @dataclass(frozen=True)

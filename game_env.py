@@ -25,24 +25,14 @@ from greatwall.contracts import (
     FloatArray,
     FrameArray,
     Hud,
-    Passing,
     Perception,
     WorkerPrimitives,
 )
 from greatwall.errors import Interruption, RestartError, WorkerError
+from greatwall.reward import REWARD_TERMS, RewardLedger
 
 DISTANCE_SCALE_PX = 500.0  # observation: px / 500, 1 when farther or none
 HUD_SCALES = (100.0, 500.0, 10.0)  # arrows, coins, lives
-REWARD_TERMS = (
-    "step",
-    "distance",
-    "coins",
-    "obstacle",
-    "cliff",
-    "wasted_shot",
-    "ignored_enemy",
-    "death",
-)
 FIRST_FRAME_TIMEOUT_S = 30.0  # a detector may load and compile before the first frame is perceived
 FIRST_HUD_TIMEOUT_S = 5.0
 QUEUE_TIMEOUT_S = 1.0
@@ -347,17 +337,13 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
     def _begin_bookkeeping(self) -> None:
         """Previous values afresh, so that nothing of the last run is rewarded."""
         p = self._perception
-        self._previous: Hud = Hud() if p is None else p.hud
+        hud = Hud() if p is None else p.hud
+        self._ledger = RewardLedger(self.config.reward, p)
         self._began_at_s = 0.0 if p is None else p.captured_at_s
-        self._began_at_m = self._previous.distance or 0
-        self._last_serial = p.passings[-1].serial if p is not None and p.passings else -1
-        self._pending: list[Passing] = []
-        self._lives_log: list[tuple[float, int]] = []
-        if p is not None and p.hud.lives is not None:
-            self._lives_log.append((p.hud.lives_at_s, p.hud.lives))
+        self._began_at_m = hud.distance or 0
         self._run: dict[str, Any] = {
-            "distance_m": self._previous.distance or 0,
-            "coins": self._previous.coins or 0,
+            "distance_m": hud.distance or 0,
+            "coins": hud.coins or 0,
             "obstacles": 0,
             "cliffs": 0,
             "shots": 0,
@@ -369,73 +355,15 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
 
     def _calculate_reward(self, action: Action) -> dict[str, float]:
         """The eight terms of the last transition by name (SPEC 5); their sum is the reward."""
-        r = self.config.reward
-        before, after, died = self._transition
-        terms = dict.fromkeys(REWARD_TERMS, 0.0)
-        terms["step"] = r.step
-        hud, previous = after.hud, self._previous
-        if hud.distance is not None and previous.distance is not None:
-            moved = hud.distance - previous.distance
-            if abs(moved) < r.max_m:
-                terms["distance"] = r.per_m * moved
-        if hud.coins is not None and previous.coins is not None:
-            gained = hud.coins - previous.coins
-            if 0 < gained < r.max_coins:
-                terms["coins"] = r.per_coin * gained
-        self._pay_passings(after, terms)
-        near = before.nearest_enemy <= r.enemy_px
-        if action is Action.SHOOT:
-            if not near:
-                terms["wasted_shot"] = r.wasted_shot
-        elif near and not (r.no_arrows_no_duty and before.hud.arrows == 0):
-            terms["ignored_enemy"] = r.ignored_enemy
-        if died:
-            terms["death"] = r.death
-        self._previous = hud
-        return terms
-
-    def _pay_passings(self, after: Perception, terms: dict[str, float]) -> None:
-        """R3, R4: at once, or once a HUD read from after the passing shows that no life was lost."""
-        r, hud = self.config.reward, after.hud
-        if after.passings and after.passings[-1].serial > self._last_serial:
-            self._pending += [p for p in after.passings if p.serial > self._last_serial]
-            self._last_serial = after.passings[-1].serial
-        if hud.lives is not None and (not self._lives_log or hud.lives_at_s > self._lives_log[-1][0]):
-            self._lives_log.append((hud.lives_at_s, hud.lives))
-            del self._lives_log[:-20]
-        if not self._pending:
-            return
-        waiting = []
-        for passing in self._pending:
-            unread = hud.lives is not None and hud.lives_at_s < passing.passed_at_s
-            if r.passing_waits_for_hud and unread:
-                waiting.append(passing)
-            elif not r.passing_waits_for_hud or self._unharmed(passing):
-                if passing.kind == "cliff":
-                    terms["cliff"] += r.cliff
-                    self._run["cliffs"] += 1
-                else:
-                    terms["obstacle"] += r.obstacle
-                    self._run["obstacles"] += 1
-        self._pending = waiting
-
-    def _unharmed(self, passing: Passing) -> bool:
-        """No life lost between the last HUD read before meeting it and the first after passing it."""
-        if not self._lives_log:
-            return True  # a game that shows no lives
-        lives_before = self._lives_log[0][1]
-        for at_s, lives in self._lives_log:
-            if at_s <= passing.met_at_s:
-                lives_before = lives
-            elif at_s >= passing.passed_at_s:
-                return lives >= lives_before
-        return True
+        return self._ledger.terms(action, *self._transition)
 
     # --- reports ------------------------------------------------------------------------------
 
     def _update_run_stats(self, action: Action) -> None:
-        run, hud, step_s = self._run, self._previous, self._step_s
+        run, step_s = self._run, self._step_s
+        hud = self._transition[1].hud
         run["steps"] += 1
+        run["obstacles"], run["cliffs"] = self._ledger.obstacles, self._ledger.cliffs
         run["return"] += math.fsum(self._step_terms.values())
         run["distance_m"] = max(run["distance_m"], hud.distance or 0)
         run["coins"] = max(run["coins"], hud.coins or 0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import logging
 import queue
 import sys
@@ -442,7 +441,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """`python ppo_acting.py`: the agent at work. 2 for what the person can put right, else 0."""
     import tyro
 
-    from greatwall.assembly import make_config, parse_size
+    from greatwall.assembly import make_config, parse_size, parse_variants
+    from greatwall.commands.output import check_output, write_json
     from greatwall.commands.profile import read_profile
     from greatwall.commands.spectator import build_watched_env
     from greatwall.players import make_player
@@ -451,13 +451,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         check(args)
+        check_output(args.json, "--json")
+        check_output(args.trace, "--trace")
         config = make_config(
             device=args.device,
             source=str(args.source or ""),
             eyes=args.eyes,
             clock=args.clock,
             seed=args.seed,
-            variants=args.variant,
+            variants=parse_variants(args.variant),
             look=args.look,
             size=parse_size(args.size),
             compress=args.compress,
@@ -484,7 +486,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 say=_say,
             )
         if args.json is not None:
-            args.json.write_text(json.dumps(figures, indent=2) + "\n")
+            write_json(args.json, figures)
     except GreatWallError as error:
         if isinstance(error, WorkerError) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)

@@ -8,21 +8,24 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Literal
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read once, when torch is imported
-
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the imports take seconds: Ctrl-C just leaves
 import torch
 import tyro
 from rich.console import Console
 
-from config import FaultConfig
-from greatwall.assembly import DEVICES, build_eyes, make_config
-from greatwall.errors import ConfigError, GreatWallError, WorkerError
+from config import GREAT_WALL, FaultConfig
+from greatwall.assembly import DEVICES, build_eyes, check_seed, make_config, parse_size, parse_variants
+from greatwall.errors import ConfigError, FileFormatError, GreatWallError, WorkerError
 from greatwall.eyes.faults import parse_faults
+from greatwall.learning.changes import changes_between
 from greatwall.learning.exam import sit_exam
 from greatwall.learning.presets import Preset, preset_named
 from greatwall.learning.run import RunSettings, TrainingRun
@@ -31,6 +34,7 @@ from greatwall.learning.training_state import TrainingState, read_state
 from greatwall.players import make_player
 
 DEFAULT_TIMESTEPS = 100_000
+DEFAULT_EXAM_EPISODES = 20
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 USER_ERROR = 2
 VISION_ENVS = 4
@@ -41,7 +45,8 @@ LINE_WIDTH = 160  # where there is no terminal to ask
 class Arguments:
     """Train a policy, or go on with the unfinished run in the models folder.
 
-    Settings that are left out are those of the run that is resumed, else the preset's.
+    Settings that are left out are those of the run that is resumed, else the preset's. A run may go on
+    with other settings, but for its preset and seed: what changes is listed.
     """
 
     device: str | None = None
@@ -57,17 +62,21 @@ class Arguments:
     preset: str | None = None
     """Named set of training settings: default, paper."""
     variant: str | None = None
-    """Named changes of the game, separated by commas."""
+    """Named changes of the game, separated by commas; standard is none."""
     faults: str | None = None
     """Faults of perception made on purpose, as in miss=0.1,jitter=2,stale=0.02,hud=0.02,drop=0.01."""
+    look: str | None = None
+    """How the game looks to vision: standard, or a look of docs/looks.md."""
+    size: str | None = None
+    """Size of the frames that vision sees, as in 1280x720."""
     fresh: bool = False
     """Start over: earlier files are moved into models/old-<time>/, never deleted."""
     models: Path = Path("models")
     """Folder of the policy files and of the state to resume from."""
     logs: Path = Path("logs")
     """Folder of monitor.csv and TensorBoard's events."""
-    exam_episodes: int = 20
-    """Test episodes of each player after training; 0 for no exam."""
+    exam_episodes: int | None = None
+    """Test episodes of each player after training (20); 0 for no exam. Sits it again when finished."""
 
 
 def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
@@ -75,21 +84,23 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     for name, value, low in (
         ("--timesteps", arguments.timesteps, 1),
         ("--n-envs", arguments.n_envs, 1),
-        ("--seed", arguments.seed, 0),
         ("--exam-episodes", arguments.exam_episodes, 0),
     ):
         if value is not None and value < low:
             raise ConfigError(f"{name}: expected {low} or more, found {value}; change the number")
+    check_seed(arguments.seed or 0)
     saved = {} if state is None else state.config
     saved_preset = {} if state is None else state.preset
     device = arguments.device or str(saved.get("device", "simulator"))
     eyes = arguments.eyes or saved.get("eyes", {}).get("kind", "truth")
     preset = preset_named(arguments.preset or str(saved_preset.get("name", "default")))
-    n_envs = arguments.n_envs or saved_preset.get("n_envs") or _usual_envs(preset, device, eyes)
+    n_envs = arguments.n_envs or saved_preset.get("n_envs")
+    if n_envs is None or (arguments.n_envs is None and eyes != saved["eyes"]["kind"]):
+        n_envs = _usual_envs(preset, device, eyes)
     if arguments.variant is None:
         variants = tuple(saved.get("variants", ()))
     else:
-        variants = tuple(name for name in arguments.variant.split(",") if name)
+        variants = parse_variants(arguments.variant)
     if device not in DEVICES:
         raise ConfigError(
             f"unknown device: expected one of {', '.join(DEVICES)}; found {device!r}; use --device simulator"
@@ -98,8 +109,13 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         faults = FaultConfig(**saved.get("faults", {}))
     else:
         faults = parse_faults(arguments.faults)
+    screen = saved.get("screen", {})
     config = make_config(
         eyes=eyes,
+        look=arguments.look or str(screen.get("look", "standard")),
+        size=parse_size(arguments.size)
+        if arguments.size
+        else tuple(screen.get("size", GREAT_WALL.frame_size)),
         clock="game" if device == "simulator" else "wall",
         device=device,
         variants=variants,
@@ -127,36 +143,27 @@ def _usual_envs(preset: Preset, device: str, eyes: str) -> int:
 def train(arguments: Arguments, console: Console) -> int:
     """Begin or resume, learn, sit the exam. Returns the exit status; raises `GreatWallError`."""
     files = RunFiles(arguments.models, arguments.logs)
-    if arguments.fresh:
-        resolve(arguments, None)  # a mistake in the options moves no file
-    files.prepare()
-    if arguments.fresh:
-        old = files.set_aside()
-        if old is not None:
-            console.print(f"earlier files are in {old}", highlight=False)
-    state = read_state(files.state) if files.state.exists() else None
-    if state is None and (strays := files.set_aside()) is not None:
-        console.print(f"policies without a state to resume from: moved to {strays}", highlight=False)
-    settings = resolve(arguments, state)
+    going_on = files.state.exists() and not arguments.fresh
+    state = read_state(files.state) if going_on else None
+    settings = resolve(arguments, state)  # a mistake in the options, or missing weights, move no file
     if settings.config.eyes.kind == "vision":
-        build_eyes(settings.config).close()  # missing weights are said before anything else is begun
-    if state is not None:
-        done = state.counters.timesteps
-        if done >= settings.timesteps:
-            return _say_finished(done, settings, files, console)
-        _say_resumed(state, settings, files, console)
-    else:
+        build_eyes(settings.config).close()
+    files.prepare()
+    if state is None:
+        _clear_the_way(arguments, files, console)
         _say_begun(settings, files, console)
+    else:
+        files.expect_logs_of(state.counters.run_id)
+        if state.counters.timesteps >= settings.timesteps:
+            return _finished(arguments, state, settings, files, console)
     run = TrainingRun(settings, files, console, state)
     try:
+        if state is not None:
+            _say_resumed(state, settings, run.changes.accepted, files, console)
         run.learn()
     except KeyboardInterrupt:
         run.save_interrupted()
-        console.print(
-            f"\ninterrupted at {run.model.num_timesteps:,} steps: saved {files.interrupt} and "
-            f"{files.state}; the same command goes on from step {run.counters.timesteps:,}",
-            highlight=False,
-        )
+        _say_interrupted(run, arguments, files, console)
         return INTERRUPTED
     finally:
         run.close()
@@ -164,15 +171,74 @@ def train(arguments: Arguments, console: Console) -> int:
         f"trained {run.model.num_timesteps:,} steps in {run.counters.seconds:,.0f} s: {files.final}",
         highlight=False,
     )
-    if arguments.exam_episodes:
-        trained = files.eval_best if files.eval_best.exists() else files.final
-        players = [
-            ("trained", make_player(str(trained), settings.config)),
-            ("rule", make_player("rule", settings.config)),
-            ("random", make_player("random", settings.config)),
-        ]
-        sit_exam(settings.config, players, arguments.exam_episodes, console)
+    _exam(arguments, settings, files, console)
     return 0
+
+
+def _clear_the_way(arguments: Arguments, files: RunFiles, console: Console) -> None:
+    """Put earlier files of this models folder aside, with the logs of their run and no other's."""
+    owner = None
+    if files.state.exists():
+        try:
+            owner = read_state(files.state).counters.run_id
+        except FileFormatError:  # starting over is what is advised for such a file
+            owner = files.run_of_logs() or ""
+    files.expect_logs_of(owner)
+    old = files.set_aside()
+    if old is not None:
+        what = "earlier files" if arguments.fresh else "policies without a state to resume from"
+        console.print(f"{what} were moved to {old}", highlight=False)
+
+
+def _finished(
+    arguments: Arguments, state: TrainingState, settings: RunSettings, files: RunFiles, console: Console
+) -> int:
+    """No step is left: sit the exam where it is asked for, else say so. Raises `ConfigError` for
+    settings that only further steps could heed."""
+    done, target = state.counters.timesteps, state.counters.target_timesteps
+    as_it_was = resolve(Arguments(), state)
+    before = changes_between(state, as_it_was.config, as_it_was.preset, as_it_was.run_seed)
+    now = changes_between(state, settings.config, settings.preset, settings.run_seed)
+    asked = [one for one in (*now.refused, *now.accepted) if one not in (*before.refused, *before.accepted)]
+    if asked and now.refused:
+        raise ConfigError(
+            f"expected the preset, network and seed of the finished run in {files.models}, found "
+            f"{'; '.join(now.refused)}; start over with --fresh, or name another folder with --models"
+        )
+    if asked:
+        raise ConfigError(
+            f"expected the settings of the run that finished at {done:,} steps, found {'; '.join(asked)}; "
+            f"go on with --timesteps {2 * done} besides, or start over with --fresh"
+        )
+    if done < target:
+        raise ConfigError(
+            f"--timesteps: expected more than the {done:,} steps that the run in {files.models} has gone, "
+            f"found {settings.timesteps:,}; leave it out to go on to {target:,}"
+        )
+    if arguments.exam_episodes:
+        _exam(arguments, settings, files, console)
+        return 0
+    policy = files.eval_best if files.eval_best.exists() else files.final
+    console.print(
+        f"this run is finished: {done:,} of {target:,} steps, policy {files.final}; "
+        f"go on with --timesteps {2 * done}, start over with --fresh, sit the exam with --exam-episodes, "
+        f"or look at it: python -m greatwall evaluate --policy {policy} --eyes truth",
+        highlight=False,
+    )
+    return 0
+
+
+def _exam(arguments: Arguments, settings: RunSettings, files: RunFiles, console: Console) -> None:
+    episodes = DEFAULT_EXAM_EPISODES if arguments.exam_episodes is None else arguments.exam_episodes
+    if episodes == 0:
+        return
+    trained = files.eval_best if files.eval_best.exists() else files.final
+    players = [
+        ("trained", make_player(str(trained), settings.config)),
+        ("rule", make_player("rule", settings.config)),
+        ("random", make_player("random", settings.config)),
+    ]
+    sit_exam(settings.config, players, episodes, console)
 
 
 def _say_begun(settings: RunSettings, files: RunFiles, console: Console) -> None:
@@ -185,7 +251,13 @@ def _say_begun(settings: RunSettings, files: RunFiles, console: Console) -> None
     )
 
 
-def _say_resumed(state: TrainingState, settings: RunSettings, files: RunFiles, console: Console) -> None:
+def _say_resumed(
+    state: TrainingState,
+    settings: RunSettings,
+    changed: Sequence[str],
+    files: RunFiles,
+    console: Console,
+) -> None:
     counters = state.counters
     best = "none yet" if counters.best_return is None else f"{counters.best_return:+.1f}"
     console.print(
@@ -194,16 +266,17 @@ def _say_resumed(state: TrainingState, settings: RunSettings, files: RunFiles, c
         "to start over: --fresh",
         highlight=False,
     )
+    if changed:
+        console.print(f"changed since: {'; '.join(changed)}", highlight=False, markup=False)
 
 
-def _say_finished(done: int, settings: RunSettings, files: RunFiles, console: Console) -> int:
+def _say_interrupted(run: TrainingRun, arguments: Arguments, files: RunFiles, console: Console) -> None:
+    again = "run it again without --fresh" if arguments.fresh else "run it again"
     console.print(
-        f"this run is finished: {done:,} of {settings.timesteps:,} steps, policy {files.final}; "
-        f"go on with --timesteps {2 * done}, start over with --fresh, "
-        f"or look at it: python -m greatwall evaluate --policy {files.eval_best} --eyes truth",
+        f"\ninterrupted at {run.model.num_timesteps:,} steps: saved {files.interrupt} and {files.state}; "
+        f"{again} to go on from step {run.saved_at:,}",
         highlight=False,
     )
-    return 0
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> None:

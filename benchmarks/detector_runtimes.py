@@ -9,7 +9,6 @@ by itself, which is bfloat16 on processors that have it. One thread each. Main t
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -30,7 +28,9 @@ os.environ["YOLO_OFFLINE"] = "true"
 os.environ["YOLO_AUTOINSTALL"] = "false"
 
 from config import Config, EyesConfig, GameProfile
+from greatwall.commands import run_command
 from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
 from greatwall.data.detector_training import TrainingPlan, build_network
 from greatwall.data.detector_weights import open_weights
 from greatwall.data.frames import PlayedFrame, played_frames
@@ -162,6 +162,7 @@ class DetectorRuntimes:
     """Where the figures go."""
 
     def run(self) -> int:
+        check_output(self.json, "--json")
         config = Config()
         frames = list(played_frames(config, self.frames, TEST_SEEDS))
         rows = []
@@ -170,7 +171,7 @@ class DetectorRuntimes:
                 rows.append(row)
                 Console().print(row)
         result = {"machine": machine(), "frames": self.frames, "rows": rows}
-        self.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_json(self.json, result)
         show(rows)
         return 0
 
@@ -222,4 +223,4 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(tyro.cli(DetectorRuntimes).run())
+    sys.exit(run_command(DetectorRuntimes, sys.argv[1:], "benchmarks/detector_runtimes.py"))

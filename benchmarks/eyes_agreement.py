@@ -9,7 +9,6 @@ vision as well, each pair of eyes with a rule engine and a HUD filter of its own
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import sys
 import time
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -28,10 +26,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from config import Config
 from game_env import GreatWallEnv
-from greatwall.assembly import build_device, make_config
+from greatwall.assembly import build_device, check_seed, make_config
+from greatwall.commands import run_command
 from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import HUD_FIELDS, Frame, Gap, HudRead, Perception, Sight
 from greatwall.data.visibility import visible_boxes
+from greatwall.errors import ConfigError
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.eyes.truth import TruthEyes
 from greatwall.eyes.vision import VisionEyes
@@ -181,7 +182,7 @@ def _verdict(true: int | None, said: int | None) -> str:
 
 def summary(tally: Tally) -> dict[str, Any]:
     """The tally as shares, JSON-able."""
-    edges = np.array(tally.edge_errors_px or [0.0])
+    edges = np.array(tally.edge_errors_px)
     errors = {kind: np.array(values) for kind, values in tally.nearest_errors_px.items()}
     all_errors = np.concatenate(list(errors.values()))
     cells = tally.cells
@@ -197,7 +198,7 @@ def summary(tally: Tally) -> dict[str, Any]:
         "gaps": {
             **dataclasses.asdict(tally.gaps),
             "edges_within_6_px": _share(int((edges <= EDGE_TOLERANCE_PX).sum()), len(edges)),
-            "edge_error_max_px": float(edges.max()),
+            "edge_error_max_px": float(edges.max()) if len(edges) else None,
         },
         "nearest_under_500_px": {
             "within_10_px": _share(int((all_errors <= DISTANCE_TOLERANCE_PX).sum()), len(all_errors)),
@@ -288,20 +289,19 @@ class EyesAgreement:
     """Where the figures go."""
 
     def run(self) -> int:
+        if self.steps < 1:
+            raise ConfigError(f"--steps: expected 1 or more, found {self.steps}; change the number")
+        check_seed(self.seed, self.steps)
+        check_output(self.json, "--json")
         config = make_config(eyes="truth")
         begun_s = time.perf_counter()
         figures = summary(play(config, self.policy, self.steps, self.seed))
         seconds = round(time.perf_counter() - begun_s)
         asked = {"policy": self.policy, "steps": self.steps, "seed": self.seed}
         result = {**asked, "seconds": seconds, "machine": machine(), **figures}
-        write(self.json, result)
+        write_json(self.json, result)
         show(figures)
         return 0
-
-
-def write(path: Path, result: dict[str, Any]) -> None:
-    """The result as indented JSON."""
-    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 def show(figures: dict[str, Any]) -> None:
@@ -309,18 +309,20 @@ def show(figures: dict[str, Any]) -> None:
     table = Table(title=f"vision against truth on {figures['frames']} frames")
     for column in ("what", "asked", "found"):
         table.add_column(column)
-    table.add_row("terrain: non-ground cells found", "98 %", f"{figures['terrain']['non_ground_found']:.3%}")
-    table.add_row("terrain: ground cells found", "99.9 %", f"{figures['terrain']['ground_found']:.3%}")
-    table.add_row("gap edges within 6 px", "all", f"{figures['gaps']['edges_within_6_px']:.3%}")
-    table.add_row(
-        "nearest distances within 10 px", "95 %", f"{figures['nearest_under_500_px']['within_10_px']:.3%}"
+    shares = (
+        ("terrain: non-ground cells found", "98 %", figures["terrain"]["non_ground_found"]),
+        ("terrain: ground cells found", "99.9 %", figures["terrain"]["ground_found"]),
+        ("gap edges within 6 px", "all", figures["gaps"]["edges_within_6_px"]),
+        ("nearest distances within 10 px", "95 %", figures["nearest_under_500_px"]["within_10_px"]),
+        ("HUD values exact, raw", "99 %", figures["hud"]["raw_exact"]),
+        ("HUD values exact, believed", "99 %", figures["hud"]["believed_exact"]),
+        ("cliff flag agrees", "", figures["cliff_flag_agrees"]),
     )
-    table.add_row("HUD values exact, raw", "99 %", f"{figures['hud']['raw_exact']:.3%}")
-    table.add_row("HUD values exact, believed", "99 %", f"{figures['hud']['believed_exact']:.3%}")
-    table.add_row("cliff flag agrees", "", f"{figures['cliff_flag_agrees']:.3%}")
-    table.add_row("seeing, CPU ms a frame (p50)", "12", str(figures["see_cpu_ms"]["p50"]))
+    for what, asked, share in shares:
+        table.add_row(what, asked, "none seen" if share is None else f"{share:.3%}")
+    table.add_row("seeing, CPU ms a frame (p50)", "12", str(figures["see_cpu_ms"].get("p50", "none seen")))
     Console().print(table)
 
 
 if __name__ == "__main__":
-    sys.exit(tyro.cli(EyesAgreement).run())
+    sys.exit(run_command(EyesAgreement, sys.argv[1:], "benchmarks/eyes_agreement.py"))

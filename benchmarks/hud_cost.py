@@ -2,12 +2,12 @@
 
     python benchmarks/hud_cost.py [--reads 60] [--json FILE]
 
-The same frames go through each way. CPU time includes the processes that pytesseract starts (POSIX only). Main thread.
+The same frames go through each way. CPU time includes the processes that pytesseract starts (POSIX
+only). Main thread.
 """
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 import time
@@ -16,14 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from config import Config, EyesConfig
+from greatwall.commands import run_command
 from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import FrameArray, HudRead
 from greatwall.data.frames import played_frames
 from greatwall.data.perception_scoring import TEST_SEEDS
@@ -93,6 +94,7 @@ class HudCost:
     """Where the figures go."""
 
     def run(self) -> int:
+        check_output(self.json, "--json")
         frames = [
             (played.frame.bgr, played.frame.scene.hud)
             for played in played_frames(Config(), self.reads, TEST_SEEDS)
@@ -100,7 +102,7 @@ class HudCost:
         ]
         rows = [{"how": how, **measure(read, frames)} for how, read in readers().items()]
         result = {"machine": machine(), "rows": rows}
-        self.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_json(self.json, result)
         table = Table(title="one look at four fields")
         for column in ("through", "ms p50", "ms p95", "CPU ms p50", "exact"):
             table.add_column(column)
@@ -112,4 +114,4 @@ class HudCost:
 
 
 if __name__ == "__main__":
-    sys.exit(tyro.cli(HudCost).run())
+    sys.exit(run_command(HudCost, sys.argv[1:], "benchmarks/hud_cost.py"))

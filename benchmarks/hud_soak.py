@@ -8,20 +8,20 @@ the others go through looks never trained on, with H.264. Main thread.
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.progress import track
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from config import Config, ScreenConfig
+from greatwall.commands import run_command
 from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import HudRead
 from greatwall.data.frames import played_frames, with_screen
 from greatwall.data.perception_scoring import FRAMES_PER_READ
@@ -66,6 +66,7 @@ class HudSoak:
     """Where the figures go."""
 
     def run(self) -> int:
+        check_output(self.json, "--json")
         tally = HudTally()
         half = self.reads // 2 if self.looks else self.reads
         soak(ScreenConfig(), half, SEED, tally)
@@ -73,10 +74,10 @@ class HudSoak:
         for look in range(self.looks):
             soak(ScreenConfig(f"unseen:{look}", compress="h264"), each, SEED + 1000 * (look + 1), tally)
         result: dict[str, Any] = {"looks": 1 + self.looks, "machine": machine(), **tally.summary()}
-        self.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_json(self.json, result)
         Console().print_json(data={key: result[key] for key in ("reads", "fields")})
         return 0
 
 
 if __name__ == "__main__":
-    sys.exit(tyro.cli(HudSoak).run())
+    sys.exit(run_command(HudSoak, sys.argv[1:], "benchmarks/hud_soak.py"))

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import tyro
 from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from greatwall.commands import run_command
+from greatwall.commands.output import write_json
 from greatwall.commands.perception_page import write_tables
-from greatwall.commands.score import PAGE, RESULTS, score_screen, show, write_scores
+from greatwall.commands.score import PAGE, RESULTS, score_screen, show
 
 
 class Screen(NamedTuple):
@@ -60,10 +61,11 @@ class Perception:
     """Detector file; empty is the committed one."""
 
     def run(self) -> int:
+        RESULTS.mkdir(parents=True, exist_ok=True)
         for screen in SCREENS:
             if screen.name.startswith(self.only):
                 scores = score_screen(*screen, self.frames, weights=self.weights)
-                write_scores(RESULTS / f"{screen.name}.json", scores)
+                write_json(RESULTS / f"{screen.name}.json", scores)
                 show(scores)
         write_tables(PAGE, RESULTS)
         Console().print(f"wrote {PAGE.name}")
@@ -71,4 +73,4 @@ class Perception:
 
 
 if __name__ == "__main__":
-    sys.exit(tyro.cli(Perception).run())
+    sys.exit(run_command(Perception, sys.argv[1:], "benchmarks/perception.py"))

@@ -3,15 +3,15 @@
     python benchmarks/presets.py     # writes benchmarks/presets.json and docs/images/learning.png; 15 minutes
 
 Each candidate is trained by the same code as `train_ppo.py`, through truth eyes on the standard course.
-The policy that validation chose, and the final one, play the same unseen test courses. Figures are
-interquartile means with 95 % bootstrap intervals over all episodes of all seeds.
+Its best policy plays validation courses that the training's own validation did not use, with the standard
+reward for all: the candidate with the largest IQM of distance wins. The winner alone then plays the test
+courses, beside the rule player and random. Intervals are 95 % bootstrap over seeds, then episodes.
 """
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import os
 import sys
 import tempfile
@@ -24,25 +24,33 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
-import tyro
 from rich.console import Console
 from rich.table import Table
 
-from greatwall.assembly import build_env, make_config
+from game_env import GreatWallEnv
+from greatwall.assembly import build_env, check_seed, make_config
+from greatwall.commands import run_command
 from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
+from greatwall.contracts import Player
+from greatwall.errors import ConfigError
 from greatwall.learning.evaluation import play_episodes
 from greatwall.learning.presets import PRESETS, Preset
 from greatwall.learning.run import RunSettings, TrainingRun
 from greatwall.learning.run_files import RunFiles
-from greatwall.learning.seeds import TEST_START
-from greatwall.metrics.statistics import summarise
+from greatwall.learning.seeds import TEST_START, VALIDATION_START
+from greatwall.metrics.statistics import iqm, summarise_over_seeds
 from greatwall.players import make_player
 from greatwall.policies.network import NetworkSpec
 
 MAX_DISTANCE_M = 20_000
+RANKING_START = VALIDATION_START + 100  # the training's own validation plays those before
 RESULT = Path(__file__).with_suffix(".json")
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "learning.png"
 CURVE_STEPS = 5_000  # training episodes are averaged over this many steps
+HAND_WRITTEN = ("rule", "random")
+
+Scores = dict[str, list[float]]  # distance_m and return of each episode
 
 
 def candidates() -> dict[str, Preset]:
@@ -64,50 +72,154 @@ def candidates() -> dict[str, Preset]:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Train every candidate on every seed, and let the results play unseen courses."""
+    """Train every candidate on every seed; rank them on validation courses; test the winner."""
 
     timesteps: int = 100_000
     """env steps of each training run"""
     seeds: tuple[int, ...] = (0, 8, 16)
     """of the training runs"""
     episodes: int = 30
-    """test courses of each policy"""
+    """validation courses of each policy, and test courses of the winner's"""
     only: tuple[str, ...] = ()
     """names of candidates; none is all"""
-    json: Path = RESULT
-    """where the result goes"""
-    picture: Path = PICTURE
-    """where the learning curves go"""
+    json: Path | None = None
+    """where the result goes; the published file, after a run with every option as it is"""
+    picture: Path | None = None
+    """where the learning curves go; the published picture, likewise"""
+
+    def run(self) -> int:
+        chosen = self._chosen()
+        full = dataclasses.replace(self, json=None, picture=None) == Benchmark()
+        result_path, picture_path = self.json, self.picture
+        if full:
+            result_path, picture_path = result_path or RESULT, picture_path or PICTURE
+        check_output(result_path, "--json")
+        check_output(picture_path, "--picture")
+        torch.set_num_threads(1)
+        console = Console()
+        with tempfile.TemporaryDirectory() as folder:
+            result = measure(chosen, self, Path(folder), console)
+        console.print(ranking_table(result))
+        console.print(test_table(result))
+        if result_path is not None:
+            write_json(result_path, result)
+        if picture_path is not None:
+            draw_curves(result["runs"], picture_path)
+        if not full and self.json is None and self.picture is None:
+            console.print("not a full run: the published figures stay; name a file with --json")
+        return 0
+
+    def _chosen(self) -> dict[str, Preset]:
+        every = candidates()
+        for name in self.only:
+            if name not in every:
+                raise ConfigError(f"--only: expected some of {', '.join(every)}; found {name!r}; change it")
+        for option, value in (("--timesteps", self.timesteps), ("--episodes", self.episodes)):
+            if value < 1:
+                raise ConfigError(f"{option}: expected 1 or more, found {value}; change the number")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise ConfigError(f"--seeds: expected some, each once, found {self.seeds}; change them")
+        for seed in self.seeds:
+            check_seed(seed, flag="--seeds")
+        return {name: preset for name, preset in every.items() if not self.only or name in self.only}
 
 
-def train_and_test(name: str, preset: Preset, seed: int, options: Benchmark) -> dict[str, Any]:
-    """One training run and the test episodes of its two policies."""
-    config = preset.apply(make_config(eyes="truth"))
-    test = make_config(eyes="truth", max_distance_m=MAX_DISTANCE_M)
-    env = build_env(preset.apply(test))
-    found: dict[str, Any] = {"candidate": name, "seed": seed}
-    with tempfile.TemporaryDirectory() as folder:
-        files = RunFiles(Path(folder) / "models", Path(folder) / "logs")
-        files.prepare()
-        began_s, began_cpu_s = time.perf_counter(), time.process_time()
-        settings = RunSettings(config, preset, seed, options.timesteps)
-        run = TrainingRun(settings, files, Console(quiet=True), None)
-        try:
-            run.learn()
-        finally:
-            run.close()
-        found["seconds"] = round(time.perf_counter() - began_s, 1)
-        found["cpu_seconds"] = round(time.process_time() - began_cpu_s, 1)
-        found["curve"] = learning_curve(files.episodes, options.timesteps)
-        for policy, path in (("validated", files.eval_best), ("final", files.final)):
-            player = make_player(str(path), config)
-            results = play_episodes(env, player, range(TEST_START, TEST_START + options.episodes))
-            found[policy] = {
-                "distance_m": [one.distance_m for one in results],
-                "return": [round(one.episode_return, 2) for one in results],
-            }
-    env.close()
+def measure(chosen: dict[str, Preset], options: Benchmark, folder: Path, console: Console) -> dict[str, Any]:
+    """Train, rank, test: everything that is published. Policies stay in `folder`."""
+    env = build_env(make_config(eyes="truth", max_distance_m=MAX_DISTANCE_M))
+    ranking = range(RANKING_START, RANKING_START + options.episodes)
+    tested = range(TEST_START, TEST_START + options.episodes)
+    runs: list[dict[str, Any]] = []
+    try:
+        for name, preset in chosen.items():
+            for seed in options.seeds:
+                found, policy = train(name, preset, seed, options.timesteps, folder)
+                found["validation"] = play(env, make_player(str(policy), env.config), ranking)
+                runs.append(found)
+                distance = iqm(found["validation"]["distance_m"])
+                console.print(f"{name} seed {seed}: {distance:,.0f} m", highlight=False)
+        summary = {name: summary_of([run for run in runs if run["candidate"] == name]) for name in chosen}
+        winner = max(chosen, key=lambda name: summary[name]["distance_m"]["iqm"])
+        test = {}
+        scores = {
+            seed: play(env, make_player(str(policy_of(folder, winner, seed)), env.config), tested)
+            for seed in options.seeds
+        }
+        test["trained"] = over_seeds(scores) | {"episodes": scores}
+        for name in HAND_WRITTEN:
+            one = play(env, make_player(name, env.config), tested)
+            test[name] = over_seeds({0: one}) | {"episodes": one}
+    finally:
+        env.close()
+    return {
+        "command": "python benchmarks/presets.py",
+        "timesteps": options.timesteps,
+        "seeds": list(options.seeds),
+        "validation_courses": [ranking.start, ranking.stop - 1],
+        "test_courses": [tested.start, tested.stop - 1],
+        "max_distance_m": MAX_DISTANCE_M,
+        "machine": machine(),
+        "presets": {name: preset.resolved() for name, preset in chosen.items()},
+        "validation": summary,
+        "winner": winner,
+        "test": test,
+        "runs": runs,
+    }
+
+
+def policy_of(folder: Path, name: str, seed: int) -> Path:
+    """The best policy, by the training's own validation, of one run."""
+    return run_files(folder, name, seed).eval_best
+
+
+def run_files(folder: Path, name: str, seed: int) -> RunFiles:
+    place = folder / f"{name}-{seed}"
+    return RunFiles(place / "models", place / "logs")
+
+
+def train(name: str, preset: Preset, seed: int, timesteps: int, folder: Path) -> tuple[dict[str, Any], Path]:
+    """One training run: its costs and curve, and the policy that it thinks its best."""
+    files = run_files(folder, name, seed)
+    files.prepare()
+    began_s, began_cpu_s = time.perf_counter(), time.process_time()
+    settings = RunSettings(preset.apply(make_config(eyes="truth")), preset, seed, timesteps)
+    run = TrainingRun(settings, files, Console(quiet=True), None)
+    try:
+        run.learn()
+    finally:
+        run.close()
+    found = {
+        "candidate": name,
+        "seed": seed,
+        "seconds": round(time.perf_counter() - began_s, 1),
+        "cpu_seconds": round(time.process_time() - began_cpu_s, 1),
+        "curve": learning_curve(files.episodes, timesteps),
+    }
+    return found, files.eval_best
+
+
+def play(env: GreatWallEnv, player: Player, seeds: range) -> Scores:
+    """Distances and returns of one player on these courses."""
+    results = play_episodes(env, player, seeds)
+    return {
+        "distance_m": [one.distance_m for one in results],
+        "return": [round(one.episode_return, 2) for one in results],
+    }
+
+
+def over_seeds(scores: dict[int, Scores]) -> dict[str, Any]:
+    """Mean, IQM and interval over all training seeds, and each seed's own IQM beside them."""
+    found: dict[str, Any] = {}
+    for value in ("distance_m", "return"):
+        found[value] = summarise_over_seeds([one[value] for one in scores.values()]).as_json()
+        found[value]["iqm_of_seeds"] = [round(iqm(one[value]), 3) for one in scores.values()]
     return found
+
+
+def summary_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """One candidate's validation scores over its seeds, and what a run costs."""
+    cpu_seconds = round(sum(run["cpu_seconds"] for run in runs) / len(runs), 1)
+    return over_seeds({run["seed"]: run["validation"] for run in runs}) | {"cpu_seconds": cpu_seconds}
 
 
 def learning_curve(episodes: Path, timesteps: int) -> list[tuple[int, float | None]]:
@@ -144,64 +256,41 @@ def draw_curves(runs: list[dict[str, Any]], path: Path) -> None:
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)
 
 
-def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Over all seeds of one candidate."""
-    found: dict[str, Any] = {}
-    for policy in ("validated", "final"):
-        for value in ("distance_m", "return"):
-            pooled = [number for run in runs for number in run[policy][value]]
-            found[f"{policy}_{value}"] = summarise(pooled).as_json()
-    found["cpu_seconds"] = round(sum(run["cpu_seconds"] for run in runs) / len(runs), 1)
-    return found
-
-
-def main() -> None:
-    options = tyro.cli(Benchmark)
-    torch.set_num_threads(1)
-    console = Console()
-    runs: list[dict[str, Any]] = []
-    chosen = {n: p for n, p in candidates().items() if not options.only or n in options.only}
-    for name, preset in chosen.items():
-        for seed in options.seeds:
-            runs.append(train_and_test(name, preset, seed, options))
-            distance = summarise(runs[-1]["validated"]["distance_m"])
-            console.print(f"{name} seed {seed}: {distance.iqm:,.0f} m", highlight=False)
+def ranking_table(result: dict[str, Any]) -> Table:
+    """The candidates on the validation courses."""
+    first, last = result["validation_courses"]
     table = Table(
-        title=f"{options.timesteps:,} steps, seeds {options.seeds}, {options.episodes} test courses"
+        title=f"{result['timesteps']:,} steps, seeds {result['seeds']}, validation courses {first:,}-{last:,}"
     )
-    for column in ("candidate", "validated m (IQM)", "95 %", "final m (IQM)", "return (IQM)", "CPU s"):
+    for column in ("candidate", "distance m (IQM)", "95 %", "each seed", "return (IQM)", "CPU s"):
         table.add_column(column)
-    summaries = {name: summary([run for run in runs if run["candidate"] == name]) for name in chosen}
-    for name, one in summaries.items():
-        low, high = one["validated_distance_m"]["ci95"]
-        table.add_row(
-            name,
-            f"{one['validated_distance_m']['iqm']:,.0f}",
-            f"{low:,.0f}-{high:,.0f}",
-            f"{one['final_distance_m']['iqm']:,.0f}",
-            f"{one['validated_return']['iqm']:+,.0f}",
-            f"{one['cpu_seconds']:.0f}",
-        )
-    console.print(table)
-    result = {
-        "timesteps": options.timesteps,
-        "seeds": list(options.seeds),
-        "test_episodes": options.episodes,
-        "max_distance_m": MAX_DISTANCE_M,
-        "machine": machine(),
-        "presets": {name: preset.resolved() for name, preset in chosen.items()},
-        "summary": summaries,
-        "runs": runs,
-    }
-    draw_curves(runs, options.picture)
-    options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    for name, one in result["validation"].items():
+        table.add_row(name + " *" * (name == result["winner"]), *_cells(one), f"{one['cpu_seconds']:.0f}")
+    return table
+
+
+def test_table(result: dict[str, Any]) -> Table:
+    """The winner and the hand-written players on the test courses."""
+    first, last = result["test_courses"]
+    table = Table(title=f"test courses {first:,}-{last:,}")
+    for column in ("player", "distance m (IQM)", "95 %", "each seed", "return (IQM)"):
+        table.add_column(column)
+    for name, one in result["test"].items():
+        table.add_row(f"{result['winner']}, trained" if name == "trained" else name, *_cells(one))
+    return table
+
+
+def _cells(one: dict[str, Any]) -> tuple[str, ...]:
+    distance = one["distance_m"]
+    low, high = distance["ci95"]
+    seeds = " ".join(f"{value:,.0f}" for value in distance["iqm_of_seeds"])
+    return f"{distance['iqm']:,.0f}", f"{low:,.0f}-{high:,.0f}", seeds, f"{one['return']['iqm']:+,.0f}"
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_command(Benchmark, sys.argv[1:], "benchmarks/presets.py"))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 import sys
 import threading
@@ -26,13 +25,14 @@ from typing import Any, cast
 
 import cv2
 import numpy as np
-import tyro
 from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from greatwall.assembly import build_env, make_config
+from greatwall.assembly import build_env, check_seed, make_config
+from greatwall.commands import run_command
 from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
 from greatwall.device import simulator
 from greatwall.eyes import band, detector, hud, networks, terrain
 from greatwall.players import make_player
@@ -78,6 +78,17 @@ class Profile:
     """where the result goes"""
     document: Path | None = DOCUMENT
     """the document whose tables are written anew"""
+
+    def run(self) -> int:
+        check_seed(self.seed)
+        check_output(self.json, "--json")
+        result = measure(self)
+        write_json(self.json, result)
+        text = tables(result)
+        if self.document is not None:
+            write_document(text, self.document)
+        Console().print(text, markup=False, highlight=False, soft_wrap=True)
+        return 0
 
 
 class Stopwatch:
@@ -308,16 +319,5 @@ def write_document(text: str, path: Path) -> None:
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
-def main() -> int:
-    options = tyro.cli(Profile)
-    result = measure(options)
-    options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    text = tables(result)
-    if options.document is not None:
-        write_document(text, options.document)
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command(Profile, sys.argv[1:], "benchmarks/worker_profile.py"))

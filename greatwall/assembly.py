@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -18,7 +19,6 @@ from greatwall.errors import ConfigError
 from greatwall.eyes.faults import faulty_eyes
 from greatwall.game.looks import look_named
 from ppo_acting import Worker
-
 
 STANDARD_COURSE = "standard"
 
@@ -119,10 +119,10 @@ def parse_variants(text: str) -> tuple[str, ...]:
 
 def parse_size(text: str) -> tuple[int, int]:
     """`1280x720` -> (1280, 720); `ConfigError` for anything else."""
-    width, _, height = text.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal()):
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text.strip().lower())
+    if found is None:
         raise ConfigError(f"--size: expected WIDTHxHEIGHT such as 1280x720, found {text!r}; change it")
-    return int(width), int(height)
+    return int(found[1]), int(found[2])
 
 
 def make_env(

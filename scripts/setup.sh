@@ -14,10 +14,11 @@ packages=()
 say() { printf '== %s\n' "$*" >&2; }
 lack() { missing+=("$1"); packages+=("${@:2}"); }  # what for, then the Debian packages that bring it
 has_library() { ldconfig -p 2>/dev/null | grep -qF "$1" || [ -e "/usr/lib/$(uname -m)-linux-gnu/$1" ]; }
+whole_venv() { [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1; }
 good_python() { "$python" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' 2>/dev/null; }
 
 check_system() {
-    if [ ! -x "$venv/bin/python" ]; then
+    if ! whole_venv; then
         if ! command -v "$python" >/dev/null; then
             lack "Python 3.11 or newer" python3 python3-venv
         elif good_python && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
@@ -64,13 +65,15 @@ install_system() {
 }
 
 make_venv() {
-    if [ ! -x "$venv/bin/python" ]; then
+    if ! whole_venv; then
         if ! good_python; then
             say "expected Python 3.11 or newer, found $("$python" --version 2>&1); use PYTHON=/path/to/python3.11"
             exit 1
         fi
         say "making $venv with $("$python" --version)"
-        "$python" -m venv "$venv"
+        local clear=
+        [ ! -e "$venv/pyvenv.cfg" ] || clear=--clear  # what an interrupted start left; never another folder
+        "$python" -m venv ${clear:+"$clear"} "$venv"
     fi
     local wanted
     wanted=$(cat requirements.txt requirements-dev.txt | cksum; "$venv/bin/python" --version)

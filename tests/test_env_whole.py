@@ -10,8 +10,9 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 
 import greatwall
 from config import to_ticks
-from greatwall.assembly import build_env, make_config
+from greatwall.assembly import build_env, make_config, parse_variants
 from greatwall.contracts import Action
+from greatwall.errors import ConfigError
 
 EYES = ("truth", pytest.param("vision", marks=pytest.mark.slow))
 
@@ -231,15 +232,31 @@ def test_a_variant_changes_what_it_says_and_is_named():
 
 def test_a_config_and_single_settings_cannot_both_be_given():
     from greatwall.assembly import make_env
-    from greatwall.errors import ConfigError
 
     with pytest.raises(ConfigError, match="found both"):
         make_env(make_config(), eyes="vision")
 
 
-def test_unknown_devices_and_variants_are_one_line():
-    from greatwall.errors import ConfigError
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", ()),
+        ("standard", ()),
+        ("one_life", ("one_life",)),
+        (" one_life, low_delay ,", ("one_life", "low_delay")),
+    ],
+)
+def test_variants_are_names_between_commas(text: str, names: tuple[str, ...]):
+    assert parse_variants(text) == names
 
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seeds_no_generator_takes_are_one_line(seed: int):
+    with pytest.raises(ConfigError, match=r"seed: expected 0 to 4294967295, found"):
+        make(seed=seed)
+
+
+def test_unknown_devices_and_variants_are_one_line():
     with pytest.raises(ConfigError, match=r"unknown device: expected one of simulator.*; found 'toaster'"):
         make(device="toaster")
     with pytest.raises(ConfigError, match=r"variant: expected one of .*found 'easy'"):

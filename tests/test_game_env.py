@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from config import Config, replace_in
-from game_env import REWARD_TERMS, GreatWallEnv
+from game_env import GreatWallEnv
 from greatwall.contracts import INTERRUPTIONS, Action, Gap, Ground, Hud, Passing
 from greatwall.errors import Interruption, RestartError, WorkerError
+from greatwall.reward import REWARD_TERMS
 from tests.rigs.scripted_worker import ScriptedWorker, make_hud, make_perception
 
 WAIT, JUMP, SHOOT = Action

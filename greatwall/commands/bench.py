@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from config import Config
-from greatwall.assembly import build_env, make_config
+from greatwall.assembly import build_env, check_seed, make_config
 from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import Action
 from greatwall.errors import ConfigError
@@ -62,16 +62,16 @@ class Bench:
         check_output(self.plot, "--plot")
         if self.seconds <= 0:
             raise ConfigError(f"--seconds: expected more than 0, found {self.seconds:g}; change the number")
-        if self.seed < 0:
-            raise ConfigError(f"--seed: expected 0 or more, found {self.seed}; change the number")
         if self.what == "faults":
             return self._run_faults()
+        check_seed(self.seed)
         measure: dict[str, Callable[[int, float], Measurement]] = {
             "env": _measure_env,
             "game": _measure_game,
             "worker": _measure_worker,
         }
-        result = {"bench": self.what, "machine": machine(), **measure[self.what](self.seed, self.seconds)}
+        about = {"bench": self.what, "machine": machine(), "load_1min_before": load_1min()}
+        result = {**about, **measure[self.what](self.seed, self.seconds)}
         _show(result)
         if self.json is not None:
             write_json(self.json, result)
@@ -81,16 +81,9 @@ class Bench:
         """Curves of the rule player and a trained policy; raises `ConfigError` for a user's mistake."""
         from greatwall.commands.fault_curves import FIRST_SEED, RATES, draw_curves, measure_curves
 
-        if self.episodes < 1 or self.seed < 0:
-            raise ConfigError(
-                f"bench: expected --episodes 1 or more and --seed 0 or more, found {self.episodes} and "
-                f"{self.seed}; change the number"
-            )
-        for option, path in (("--json", self.json), ("--plot", self.plot)):
-            if path is not None and not path.absolute().parent.is_dir():
-                raise ConfigError(
-                    f"{option}: expected a folder that exists, found {path.parent}; make it first"
-                )
+        if self.episodes < 1:
+            raise ConfigError(f"--episodes: expected 1 or more, found {self.episodes}; change the number")
+        check_seed(self.seed, FIRST_SEED + self.episodes)
         console = Console()
         policies = {"rule": "rule"}
         trained = self.policy or best_policy(MODELS)
@@ -128,6 +121,11 @@ def machine() -> Measurement:
         "system": platform.system(),
         "versions": {name: _version(name) for name in PACKAGES},
     }
+
+
+def load_1min() -> float | None:
+    """Programs that wanted a core in the last minute; None where the system does not say (Windows)."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def _version(package: str) -> str | None:
@@ -225,7 +223,7 @@ def _show(result: Measurement) -> None:
     table.add_column("measure")
     table.add_column("value", justify="right")
     for part, values in result.items():
-        if part in ("bench", "machine"):
+        if part in ("bench", "machine", "load_1min_before"):
             continue
         for name, value in values.items():
             shown = f"{value:,.1f}" if isinstance(value, float) else str(value)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from config import ScreenConfig
-from greatwall.assembly import make_config
+from greatwall.assembly import make_config, parse_size
 from greatwall.commands.profile import read_profile
 from greatwall.data.autolabel import LabelPlan, LabelSource
 from greatwall.data.dataset import CORRECT_FIRST, Written, write_dataset_folder
@@ -89,11 +89,8 @@ class Dataset:
         )
 
     def _screen(self) -> ScreenConfig:
-        width, _, height = self.size.partition("x")
-        if not (width.isdecimal() and height.isdecimal()):
-            raise ConfigError(f"--size: expected WIDTHxHEIGHT such as 1280x720, found {self.size}; change it")
         try:
-            return ScreenConfig(self.look, (int(width), int(height)), self.compress)
+            return ScreenConfig(self.look, parse_size(self.size), self.compress)
         except ValueError as error:
             raise ConfigError(str(error)) from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import shlex
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from config import Config, replace_in
+from greatwall.assembly import check_seed
+from greatwall.commands.output import check_output, write_json
 from greatwall.commands.profile import read_profile
 from greatwall.data.detector_scoring import TEST_SEEDS, score_detector
 from greatwall.data.detector_training import TrainingPlan, train_detector, write_note
@@ -141,6 +142,8 @@ class Score:
     def run(self) -> int:
         if self.frames < 1:
             raise ConfigError(f"frames: expected 1 or more, found {self.frames}; raise it")
+        check_seed(self.seed, self.frames)
+        check_output(self.json, "--json")
         config = replace_in(Config(), "eyes", weights=self.weights)
         scores = score_detector(config, self.frames, self.seed)
         show(scores)
@@ -150,11 +153,6 @@ class Score:
 
 
 COMMAND = Annotated[Train, tyro.conf.subcommand("train")] | Annotated[Score, tyro.conf.subcommand("score")]
-
-
-def write_json(path: Path, values: dict[str, Any]) -> None:
-    """Values as indented JSON."""
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
 def show(scores: dict[str, Any]) -> None:

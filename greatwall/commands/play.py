@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import cv2
-import tyro
 
 from config import TICK_HZ, Config, GameProfile
-from greatwall.assembly import make_config, parse_size
+from greatwall.assembly import STANDARD_COURSE, make_config, parse_size, parse_variants
 from greatwall.device.simulator import SimulatedDevice
-from greatwall.errors import ConfigError, GreatWallError
+from greatwall.errors import GreatWallError
 from greatwall.game.scene import scene_of
 from greatwall.game.view import Page, View
 from greatwall.worker.display import missing_display
@@ -33,9 +32,8 @@ class Play:
 
     seed: int = 0
     """of the course; later runs' courses follow from it"""
-    variant: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """named variants, by commas; none given is low_delay, and "standard" is the course as it is"""
-
+    variant: str = "low_delay"
+    """named changes of the game, separated by commas; standard is none"""
     look: str = "standard"
     """how the game is drawn: a named look, train:N or unseen:N"""
     size: str = "1920x1080"
@@ -44,12 +42,10 @@ class Play:
     """what its frames go through: h264 shows what a phone's stream does to them"""
 
     def run(self) -> int:
-        names = tuple(name for text in self.variant for name in text.split(",") if name) or ("low_delay",)
-        if self.seed < 0:
-            raise ConfigError(f"seed: expected 0 or more, found {self.seed}; choose another")
+        names = parse_variants(self.variant)
         config = make_config(
             seed=self.seed,
-            variants=() if names == ("standard",) else names,
+            variants=names,
             look=self.look,
             size=parse_size(self.size),
             compress=self.compress,
@@ -61,8 +57,9 @@ class Play:
                 "run it on a desktop, or under xvfb-run"
             )
         low, high = config.delays.touch_to_effect_s
+        course = ", ".join(names) or STANDARD_COURSE
         print(f"{WINDOW}: {KEYS}.")
-        print(f"Touches take {1000 * low:.0f}-{1000 * high:.0f} ms here ({', '.join(names)}).")
+        print(f"Touches take {1000 * low:.0f}-{1000 * high:.0f} ms here ({course}).")
         _play(config)
         return 0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from config import Config, ScreenConfig, replace_in
+from greatwall.assembly import check_seed, parse_size
 from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
 from greatwall.commands.perception_page import write_tables
 from greatwall.data.frames import with_screen
 from greatwall.data.perception_scoring import TEST_SEEDS, score_perception
@@ -51,28 +51,18 @@ class Score:
             return 0
         if self.frames < 1:
             raise ConfigError(f"frames: expected 1 or more, found {self.frames}; raise it")
-        if self.seed < 0:
-            raise ConfigError(
-                f"seed: expected 0 or more, found {self.seed}; unseen seeds start at {TEST_SEEDS}"
-            )
+        check_seed(self.seed, self.frames)
+        check_output(self.json, "--json")
         scores = score_screen(
             self.look, parse_size(self.size), self.compress, self.frames, self.seed, self.weights
         )
         show(scores)
         if self.json is not None:
-            write_scores(self.json, scores)
+            write_json(self.json, scores)
         return 0
 
 
 COMMAND = Score
-
-
-def parse_size(text: str) -> tuple[int, int]:
-    """`1280x720` -> (1280, 720); `ConfigError` for anything else."""
-    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
-    if found is None:
-        raise ConfigError(f"size: expected WIDTHxHEIGHT, found {text!r}; as in --size 1280x720")
-    return int(found[1]), int(found[2])
 
 
 def score_screen(
@@ -92,12 +82,6 @@ def score_screen(
         raise ConfigError(str(error)) from error
     config = replace_in(config, "eyes", weights=weights)
     return score_perception(config, frames, seed) | {"machine": machine()}
-
-
-def write_scores(path: Path, scores: dict[str, Any]) -> None:
-    """Scores as indented JSON; the folder is made where it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
 
 
 def show(scores: dict[str, Any]) -> None:

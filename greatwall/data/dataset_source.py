@@ -18,7 +18,7 @@ import numpy as np
 
 from config import ScreenConfig, replace_in
 from game_env import GreatWallEnv
-from greatwall.assembly import build_eyes, build_worker, make_config
+from greatwall.assembly import build_eyes, build_worker, check_seed, make_config
 from greatwall.contracts import Action, Frame, FrameArray, GameObject, Gap, HudRead, Player
 from greatwall.data.dataset import Sample, file_hash
 from greatwall.data.frames import with_screen
@@ -83,11 +83,9 @@ class GamePlan:
     weights: str = ""  # the detector's that looks at the frames; empty is ours
 
     def __post_init__(self) -> None:
-        for name, low in (("frames", 1), ("seed", 0)):
-            if getattr(self, name) < low:
-                raise ConfigError(
-                    f"--{name}: expected {low} or more, found {getattr(self, name)}; change the number"
-                )
+        if self.frames < 1:
+            raise ConfigError(f"--frames: expected 1 or more, found {self.frames}; change the number")
+        check_seed(self.seed, self.frames)
         if self.policy is not None and "policy" not in parse_mix(self.mix):
             raise ConfigError("--policy: expected policy in --mix, found none; add policy=1 or leave it out")
 

@@ -6,6 +6,7 @@ Runs on the OCR thread alone; nothing here is shared with `see`.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from pathlib import Path
 from typing import Protocol
@@ -27,7 +28,20 @@ INK_MIN_SHARE = 0.3  # of the box's height: anything lower is no digit
 CONTRAST_MIN = 60  # grey levels between the brightest and the middle of a box that is not blank
 INK_FROM, INK_TO = 0.15, 0.85  # of the way from the plate's level to the ink's: white before, black after
 DIGITS = "0123456789"
-REMEDY = "install it with: sudo apt-get install tesseract-ocr (or set TESSDATA_PREFIX to its tessdata folder)"
+INSTALL = {
+    "Windows": "winget install UB-Mannheim.TesseractOCR",
+    "Darwin": "brew install tesseract",
+    "Linux": "sudo apt-get install tesseract-ocr",
+}
+PROGRAM_FOLDERS = (  # its installers on Windows and macOS need not put it on the PATH
+    "C:/Program Files/Tesseract-OCR",
+    "C:/Program Files (x86)/Tesseract-OCR",
+    "~/AppData/Local/Programs/Tesseract-OCR",
+    "~/AppData/Local/Tesseract-OCR",
+    "/opt/homebrew/bin",
+    "/usr/local/bin",
+    "/opt/local/bin",
+)
 TESSDATA_FOLDERS = (
     "/usr/share/tesseract-ocr/5/tessdata",
     "/usr/share/tesseract-ocr/4.00/tessdata",
@@ -59,7 +73,7 @@ class TesserocrEngine:
 
         folder = find_tessdata()
         if folder is None:
-            raise ConfigError(f"Tesseract: expected {LANGUAGE}.traineddata, found none; {REMEDY}")
+            raise ConfigError(f"Tesseract: expected {LANGUAGE}.traineddata, found none; {remedy()}")
         self._api = tesserocr.PyTessBaseAPI(
             path=str(folder), lang=LANGUAGE, psm=tesserocr.PSM.SINGLE_LINE, oem=tesserocr.OEM.LSTM_ONLY
         )
@@ -86,9 +100,12 @@ class PytesseractEngine:
         import pytesseract
 
         self._pytesseract = pytesseract
-        program = pytesseract.pytesseract.tesseract_cmd
-        if shutil.which(program) is None:
-            raise ConfigError(f"Tesseract: expected the program {program}, found none; {REMEDY}")
+        named = pytesseract.pytesseract.tesseract_cmd
+        if shutil.which(named) is None:
+            program = find_program()
+            if program is None:
+                raise ConfigError(f"Tesseract: expected the program {named}, found none; {remedy()}")
+            pytesseract.pytesseract.tesseract_cmd = program
 
     def texts(self, pictures: list[Picture]) -> list[str]:
         if not pictures:
@@ -104,7 +121,7 @@ class PytesseractEngine:
             text: str = self._pytesseract.image_to_string(picture, lang=LANGUAGE, config=settings)
         except self._pytesseract.TesseractError as error:
             raise ConfigError(
-                f"Tesseract: expected it to read, found {_one_line(error)}; {REMEDY}"
+                f"Tesseract: expected it to read, found {_one_line(error)}; {remedy()}"
             ) from error
         return ["".join(line.split()) for line in text.splitlines() if line.strip()]
 
@@ -191,11 +208,23 @@ def make_engine(kind: str) -> Engine:
         ) from error
 
 
+def remedy() -> str:
+    """How to get Tesseract and its data on this system."""
+    install = INSTALL.get(platform.system(), "this system's package manager")
+    return f"install it with: {install} (or set TESSDATA_PREFIX to its tessdata folder)"
+
+
+def find_program() -> str | None:
+    """The `tesseract` of the PATH, else the one where its installers put it."""
+    folders = [str(Path(folder).expanduser()) for folder in PROGRAM_FOLDERS]
+    return shutil.which("tesseract") or shutil.which("tesseract", path=os.pathsep.join(folders))
+
+
 def find_tessdata() -> Path | None:
     """The folder of the language's data: TESSDATA_PREFIX's, the installed program's, or a usual one."""
     prefix = os.environ.get("TESSDATA_PREFIX")
     folders = [Path(prefix), Path(prefix) / "tessdata"] if prefix else []
-    program = shutil.which("tesseract")
+    program = find_program()
     if program is not None:
         home = Path(program).resolve().parent
         folders += [home / "tessdata", home.parent / "share" / "tessdata"]

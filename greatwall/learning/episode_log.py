@@ -23,17 +23,18 @@ class EpisodeLog:
     """Appends rows; every row is on disk when `write` returns. `close` it at the end.
 
     `keep_timesteps`: rows of episodes that ended later are dropped, because the run goes on from
-    there and plays them again.
+    there and plays them again. `run_id` goes into the first line, and says whose episodes these are.
     """
 
-    def __init__(self, path: Path, keep_timesteps: int) -> None:
+    def __init__(self, path: Path, keep_timesteps: int, run_id: str = "") -> None:
         header, rows = _read(path) if path.exists() and path.stat().st_size else (None, [])
         kept = [row for row in rows if int(row["timesteps"]) <= keep_timesteps]
         self.dropped = len(rows) - len(kept)
         self._t_start = float(header["t_start"]) if header else time.time()
         temporary = path.with_name(f".{path.name}.tmp")
         with open(temporary, "w", newline="", encoding="utf-8") as file:
-            file.write("#" + json.dumps({"t_start": self._t_start, "env_id": "GreatWallRun-v0"}) + "\n")
+            first = {"t_start": self._t_start, "env_id": "GreatWallRun-v0", "run": run_id}
+            file.write("#" + json.dumps(first) + "\n")
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(kept)

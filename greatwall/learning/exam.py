@@ -14,7 +14,7 @@ from greatwall.contracts import Player
 from greatwall.errors import GreatWallError
 from greatwall.learning.evaluation import EpisodeResult, play_episodes
 from greatwall.learning.seeds import TEST_START
-from greatwall.metrics.statistics import summarise
+from greatwall.metrics.statistics import mean, summarise
 
 VISION_EPISODES = 3
 VISION_MAX_M = 1_500
@@ -42,32 +42,56 @@ def sit_exam(
 ) -> dict[tuple[str, str], list[EpisodeResult]]:
     """Play and print the table. Eyes that cannot be had are said in one line, and left out.
 
-    Returns the episodes by (player, eyes).
+    Whatever ends it early, Ctrl-C too, the table of what was played is printed first. Returns the
+    episodes by (player, eyes).
     """
     found: dict[tuple[str, str], list[EpisodeResult]] = {}
     table = results_table(f"exam: test seeds from {TEST_START:,}")
-    for part in exam_parts(episodes):
-        if part.episodes == 0:
-            continue
-        asked = replace_in(replace_in(config, "worker", clock="game"), "eyes", kind=part.eyes)
-        asked = replace_in(asked, "env", max_distance_m=part.max_distance_m)
-        seeds = range(TEST_START, TEST_START + part.episodes)
-        try:
-            env = build_env(asked)
-        except GreatWallError as error:
-            console.print(f"no exam through {part.eyes}: {error}", style="yellow", markup=False)
-            continue
-        try:
-            with console.status(f"exam through {part.eyes}") as status:
-                for name, player in players:
-                    status.update(f"exam through {part.eyes}: {name}")
-                    results = play_episodes(env, player, seeds)
-                    found[(name, part.eyes)] = results
-                    add_row(table, name, part.eyes, results, part.max_distance_m)
-        finally:
-            env.close()
-    console.print(table)
+    try:
+        for part in exam_parts(episodes):
+            if part.episodes:
+                _sit_part(part, config, players, console, table, found)
+    finally:
+        if found:
+            console.print(table)
     return found
+
+
+def _sit_part(
+    part: ExamPart,
+    config: Config,
+    players: Sequence[tuple[str, Player]],
+    console: Console,
+    table: Table,
+    found: dict[tuple[str, str], list[EpisodeResult]],
+) -> None:
+    asked = replace_in(replace_in(config, "worker", clock="game"), "eyes", kind=part.eyes)
+    asked = replace_in(asked, "env", max_distance_m=part.max_distance_m)
+    seeds = range(TEST_START, TEST_START + part.episodes)
+    try:
+        env = build_env(asked)
+    except GreatWallError as error:
+        console.print(f"no exam through {part.eyes}: {error}", style="yellow", markup=False)
+        return
+    try:
+        with console.status(f"exam through {part.eyes}") as status:
+            for name, player in players:
+                status.update(f"exam through {part.eyes}: {name}")
+                results: list[EpisodeResult] = []
+                try:
+                    play_episodes(env, player, seeds, results.append)
+                finally:
+                    if results:
+                        found[(name, part.eyes)] = results
+                        add_row(table, name, part.eyes, results, part.max_distance_m)
+                if not console.is_terminal:
+                    distance_m = mean([one.distance_m for one in results])
+                    console.print(
+                        f"exam through {part.eyes}: {name} {distance_m:,.0f} m, {len(results)} episodes",
+                        highlight=False,
+                    )
+    finally:
+        env.close()
 
 
 def results_table(title: str) -> Table:

@@ -46,10 +46,20 @@ class Preset:
         """Steps of one env in a rollout."""
         return max(2, self.rollout_steps // self.n_envs)
 
-    def fitting_batch(self, n_steps: int) -> int:
-        """The largest batch up to `batch_size` that divides a rollout of that many steps an env."""
-        total = n_steps * self.n_envs
-        return max(size for size in range(1, min(self.batch_size, total) + 1) if total % size == 0)
+    def rollout(self, remaining_steps: int) -> tuple[int, int]:
+        """(steps of one env, batch size) of a rollout: the preset's, or what remains where that is less.
+
+        The batch divides the rollout and is at most the preset's but more than half of it; where no
+        such divisor exists (a prime number of steps) the rollout grows by a few steps.
+        """
+        n_steps = max(2, min(self.n_steps, -(-remaining_steps // self.n_envs)))
+        while True:
+            total = n_steps * self.n_envs
+            wanted = min(self.batch_size, total)
+            batch = max(size for size in range(1, wanted + 1) if total % size == 0)
+            if 2 * batch > wanted:
+                return n_steps, batch
+            n_steps += 1
 
     def apply(self, config: Config) -> Config:
         """`config` with this preset's reward switches."""

@@ -6,7 +6,7 @@ Main thread.
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,8 @@ from torch.utils.tensorboard import SummaryWriter
 
 from config import Config
 from greatwall.learning.episode_log import EpisodeLog
+from greatwall.learning.episode_window import RUN_VALUES, remember
 
-WINDOW = 100  # episodes that means are taken over
-RUN_VALUES = ("distance_m", "coins", "obstacles", "cliffs", "shots", "steps")
 DEATHS = ("obstacle", "enemy", "gap")
 LINE_EVERY = 10_000  # steps between lines where there is no terminal to draw a bar on
 
@@ -41,9 +40,12 @@ class PurgingBoard(TensorBoardOutputFormat):
         self._is_closed = False
 
 
-def board_logger(folder: Path, first_step: int) -> Logger:
-    """An SB3 logger that writes TensorBoard events and nothing else."""
-    return Logger(str(folder), [PurgingBoard(folder, first_step)])
+def board_logger(folder: Path, done: int) -> Logger:
+    """An SB3 logger that writes TensorBoard events and nothing else, after `done` steps.
+
+    What was written at that step stays: it was complete before the state was saved.
+    """
+    return Logger(str(folder), [PurgingBoard(folder, done + 1 if done else 0)])
 
 
 class EpisodeCallback(BaseCallback):
@@ -61,40 +63,37 @@ class EpisodeCallback(BaseCallback):
 
 
 class BoardCallback(BaseCallback):
-    """Means over the last 100 episodes, step and update times, once a rollout."""
+    """Means over the last 100 episodes, step and update times, once a rollout.
 
-    def __init__(self) -> None:
+    `window` is the list that `remember` fills; this callback is the one that fills it. A rollout's
+    clock starts when its first step is over: what callbacks do before it belongs to the update.
+    """
+
+    def __init__(self, window: list[dict[str, Any]]) -> None:
         super().__init__()
-        self._episodes: deque[dict[str, Any]] = deque(maxlen=WINDOW)
-        self._since_s = time.perf_counter()
-        self._update_s: float | None = None
-        self._updating = False  # between the end of a rollout and the start of the next
-        self._steps_before = 0
+        self._window = window
+        self._ended_s: float | None = None  # the last rollout
+        self._first_s: float | None = None  # the first step of this one was over
+        self._first_steps = 0
 
     def _on_step(self) -> bool:
-        self._episodes.extend(info for info in self.locals["infos"] if "episode" in info)
+        remember(self._window, self.locals["infos"])
+        if self._first_s is None:
+            self._first_s, self._first_steps = time.perf_counter(), self.num_timesteps
+            if self._ended_s is not None:
+                self.logger.record("time/update_s", self._first_s - self._ended_s)
         return True
 
-    def _on_rollout_start(self) -> None:
-        now_s = time.perf_counter()
-        if self._updating:
-            self._update_s = now_s - self._since_s
-            self._updating = False
-        self._since_s = now_s
-        self._steps_before = self.num_timesteps
-
     def _on_rollout_end(self) -> None:
-        now_s = time.perf_counter()
-        steps = max(1, self.num_timesteps - self._steps_before)
-        self.logger.record("time/step_ms", 1000 * (now_s - self._since_s) / steps)
-        if self._update_s is not None:
-            self.logger.record("time/update_s", self._update_s)
-        self._since_s = now_s
-        self._updating = True
-        if self._episodes:
-            self._record_episodes(list(self._episodes))
+        self._ended_s = time.perf_counter()
+        steps = self.num_timesteps - self._first_steps
+        if self._first_s is not None and steps > 0:
+            self.logger.record("time/step_ms", 1000 * (self._ended_s - self._first_s) / steps)
+        self._first_s = None
+        if self._window:
+            self._record_episodes(self._window)
 
-    def _record_episodes(self, episodes: list[dict[str, Any]]) -> None:
+    def _record_episodes(self, episodes: Sequence[dict[str, Any]]) -> None:
         def mean(values: list[float]) -> float:
             return sum(values) / len(values)
 
@@ -113,12 +112,14 @@ class BoardCallback(BaseCallback):
 
 
 class ProgressCallback(BaseCallback):
-    """A bar with rate, mean distance and mean return; plain lines where there is no terminal."""
+    """A bar with rate, mean distance and mean return; plain lines where there is no terminal.
 
-    def __init__(self, console: Console, target: int) -> None:
+    The means are over `window`, which `BoardCallback` fills.
+    """
+
+    def __init__(self, console: Console, target: int, window: Sequence[dict[str, Any]]) -> None:
         super().__init__()
-        self._console, self._target = console, target
-        self._recent: deque[tuple[float, float]] = deque(maxlen=WINDOW)
+        self._console, self._target, self._window = console, target, window
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._first = 0
@@ -143,9 +144,6 @@ class ProgressCallback(BaseCallback):
             self._bar.start()
 
     def _on_step(self) -> bool:
-        for info in self.locals["infos"]:
-            if "episode" in info:
-                self._recent.append((float(info["run"]["distance_m"]), float(info["episode"]["r"])))
         now_s = time.perf_counter()
         if self._bar is not None and now_s - self._drawn_s > 0.2:
             self._drawn_s = now_s
@@ -158,9 +156,9 @@ class ProgressCallback(BaseCallback):
     def _numbers(self, now_s: float) -> str:
         rate = (self.num_timesteps - self._first) / max(1e-6, now_s - self._started_s)
         text = f"{rate:,.0f} steps/s"
-        if self._recent:
-            distance = sum(one[0] for one in self._recent) / len(self._recent)
-            score = sum(one[1] for one in self._recent) / len(self._recent)
+        if self._window:
+            distance = sum(one["run"]["distance_m"] for one in self._window) / len(self._window)
+            score = sum(one["return"] for one in self._window) / len(self._window)
             text += f"  mean {distance:,.0f} m, return {score:+.1f}"
         return text
 
@@ -173,7 +171,10 @@ class ProgressCallback(BaseCallback):
 
 
 class PausingCallback(BaseCallback):
-    """On the wall clock, holds the game still while weights are updated, where the device can."""
+    """On the wall clock, holds the game still while weights are updated, where the device can.
+
+    The first callback to act at a rollout's end; `ReleasingCallback` lets it go on.
+    """
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -189,11 +190,28 @@ class PausingCallback(BaseCallback):
             workers = self.training_env.get_attr("worker")
             self._paused = [worker for worker in workers if worker.pause()]
 
-    def _on_rollout_start(self) -> None:
-        self.release()
+    @property
+    def holds(self) -> bool:
+        """Whether any game stands still because of this callback."""
+        return bool(self._paused)
 
     def release(self) -> None:
         """Let the game go on; safe to call at any time."""
         for worker in self._paused:
             worker.resume()
         self._paused = []
+
+
+class ReleasingCallback(BaseCallback):
+    """Lets the held game go on: the last callback to act at a rollout's start, so that validating and
+    saving happen while it stands still."""
+
+    def __init__(self, pausing: PausingCallback) -> None:
+        super().__init__()
+        self._pausing = pausing
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        self._pausing.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -70,8 +71,36 @@ class RunFiles:
                     f"{(error.strerror or str(error)).lower()}; change its permissions or use {option}"
                 ) from error
 
+    def expect_logs_of(self, run_id: str | None) -> None:
+        """See that the logs folder holds this run's logs or none; None for a run that is not there.
+
+        Raises `ConfigError`: another run's curves are neither moved nor written into.
+        """
+        found = [path for path in (self.episodes, self.board) if path.exists()]
+        if not found:
+            return
+        owner = self.run_of_logs()
+        if run_id is None or (owner is not None and owner != run_id):
+            raise ConfigError(
+                f"{self.logs}: expected no logs but those of the run in {self.models}, found {found[0].name} "
+                "of another run; name another folder with --logs, or move those away"
+            )
+
+    def run_of_logs(self) -> str | None:
+        """The id in the first line of monitor.csv; None where there is no such file or line."""
+        try:
+            with open(self.episodes, encoding="utf-8") as file:
+                header = json.loads(file.readline(500).lstrip("#"))
+        except (OSError, ValueError):
+            return None
+        found = header.get("run") if isinstance(header, dict) else None
+        return found if isinstance(found, str) else None
+
     def set_aside(self) -> Path | None:
-        """Move every file of an earlier run into `models/old-<time>/`; None when there is none."""
+        """Move every file of an earlier run into `models/old-<time>/`; None when there is none.
+
+        Logs are moved with it: see that they are its own first, by `expect_logs_of`.
+        """
         ours = sorted(self.models.glob(f"{PREFIX}_*.zip"))
         logs = [path for path in (self.episodes, self.board) if path.exists()]
         if not ours and not logs:

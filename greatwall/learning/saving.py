@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 from config import Config
@@ -18,7 +20,7 @@ from greatwall.learning.evaluation import play_episodes
 from greatwall.learning.presets import Preset
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.seeds import VALIDATION_START
-from greatwall.learning.training_envs import episode_numbers
+from greatwall.learning.training_envs import episode_actions, episode_numbers
 from greatwall.learning.training_state import Counters, TrainingState, capture, restore_generators
 from greatwall.metrics.statistics import mean
 from greatwall.players.trained import PolicyPlayer
@@ -160,7 +162,11 @@ class ValidationCallback(BaseCallback):
 
 
 class StateCallback(BaseCallback):
-    """Writes the training state at every rollout boundary; the last callback to act there."""
+    """Writes the training state at every rollout boundary, the last thing that is written there.
+
+    What was recorded of the update and the validation goes to TensorBoard first, at this very step,
+    so that a resumed run's curves miss nothing.
+    """
 
     def __init__(
         self,
@@ -174,6 +180,7 @@ class StateCallback(BaseCallback):
         self._files, self._counters = files, counters
         self._preset, self._config = preset, config
         self._resumed = resumed
+        self.saved_at = counters.timesteps  # the step that the file on disk goes on from
         self._seconds_before = counters.seconds
         self._started_s = time.monotonic()
 
@@ -182,6 +189,8 @@ class StateCallback(BaseCallback):
         if self._resumed is not None:
             restore_generators(self._resumed)  # after the envs were reset, before anything is drawn
             self._resumed = None
+            under_way = [len(actions) > 0 for actions in episode_actions(self.training_env)]
+            self.model._last_episode_starts = ~np.array(under_way)  # type: ignore[attr-defined]  # noqa: SLF001
 
     def _on_step(self) -> bool:
         return True
@@ -190,11 +199,16 @@ class StateCallback(BaseCallback):
         self._save()
 
     def _on_training_end(self) -> None:
-        self._counters.finished = self.num_timesteps >= self._counters.target_timesteps
         self._save()
 
     def _save(self) -> None:
-        self._counters.seconds = self._seconds_before + time.monotonic() - self._started_s
-        assert self.model.env is not None
-        self._counters.episodes = episode_numbers(self.model.env)
-        capture(self.model, self._counters, self._preset, self._config).save(self._files.state)  # type: ignore[arg-type]
+        self.logger.dump(self.num_timesteps)
+        counters, envs = self._counters, self.model.env
+        assert isinstance(self.model, PPO)
+        assert envs is not None
+        counters.seconds = self._seconds_before + time.monotonic() - self._started_s
+        unused = counters.episodes[envs.num_envs :]  # of envs that an earlier session had besides
+        counters.episodes = episode_numbers(envs) + unused
+        actions = episode_actions(envs)
+        capture(self.model, counters, self._preset, self._config, actions).save(self._files.state)
+        self.saved_at = counters.timesteps

@@ -34,6 +34,37 @@ class NormalisationCallback(BaseCallback):
             self._observations = None
 
 
+class FallingRate:
+    """A learning rate that falls linearly over the run: what PPO is given as its schedule.
+
+    SB3 hands a schedule what remains *after* the rollout to be learnt from, which is nothing at the
+    last one and less than nothing after an overshoot. `RateCallback` sets what remained at its start.
+    """
+
+    def __init__(self, start: float) -> None:
+        self.start = start
+        self.remaining = 1.0
+
+    def __call__(self, _remaining_after: float) -> float:
+        return self.start * self.remaining
+
+
+class RateCallback(BaseCallback):
+    """Lets a `FallingRate` fall: at each rollout's start, by the share of the run that remains."""
+
+    def __init__(self, target_timesteps: int) -> None:
+        super().__init__()
+        self._target = target_timesteps
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        rate = self.model.learning_rate
+        if isinstance(rate, FallingRate):
+            rate.remaining = max(0.0, 1.0 - self.num_timesteps / self._target)
+
+
 class EntropyCallback(BaseCallback):
     """Lets the entropy bonus fall linearly to 0 over the run: explore early, play sharply late."""
 

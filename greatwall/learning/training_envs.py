@@ -30,14 +30,22 @@ class TrainingEpisodes(gym.Wrapper[FloatArray, int, FloatArray, int]):
     """Gives each episode its own course, sums its reward terms, and hands on only what is needed.
 
     The course is a function of (run seed, env, episode). SB3's `DummyVecEnv` copies every info
-    deeply each step, so perceptions are left out: they would cost more than the game.
+    deeply each step, so perceptions are left out: they would cost more than the game. `replay`: what
+    was done in the first episode already; its first `reset` does it again, to where that led.
     """
 
     def __init__(
-        self, env: gym.Env[FloatArray, int], run_seed: int, env_index: int, first_episode: int = 0
+        self,
+        env: gym.Env[FloatArray, int],
+        run_seed: int,
+        env_index: int,
+        first_episode: int = 0,
+        replay: Sequence[int] = (),
     ) -> None:
         super().__init__(env)
         self.episode = first_episode - 1
+        self.actions: list[int] = []  # of the episode under way
+        self._replay = list(replay)
         self._run_seed, self._env_index = run_seed, env_index
         self._terms: dict[str, float] = {}
         self.course_seed = -1
@@ -46,13 +54,24 @@ class TrainingEpisodes(gym.Wrapper[FloatArray, int, FloatArray, int]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[FloatArray, dict[str, Any]]:
         """The next episode; a seed from outside is not used."""
+        observation = self._begin(options)
+        replay, self._replay = self._replay, []
+        for action in replay:
+            observation, _, terminated, truncated, _ = self.step(action)
+            if terminated or truncated:  # the game was changed meanwhile
+                return self._begin(options), {}
+        return observation, {}
+
+    def _begin(self, options: dict[str, Any] | None) -> FloatArray:
         self.episode += 1
+        self.actions = []
         self.course_seed = training_seed(self._run_seed, self._env_index, self.episode)
         observation, _ = self.env.reset(seed=self.course_seed, options=options)
         self._terms = {}
-        return observation, {}
+        return observation
 
     def step(self, action: int) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
+        self.actions.append(int(action))
         observation, reward, terminated, truncated, info = self.env.step(action)
         terms = self._terms
         for name, value in info["reward_terms"].items():
@@ -100,13 +119,19 @@ class LearningReward(VecEnvWrapper):
 
 
 def build_training_envs(
-    config: Config, preset: Preset, run_seed: int, first_episodes: Sequence[int] = ()
+    config: Config,
+    preset: Preset,
+    run_seed: int,
+    first_episodes: Sequence[int] = (),
+    replays: Sequence[Sequence[int]] = (),
 ) -> LearningReward:
-    """`preset.n_envs` envs. `first_episodes`: with which episode each begins, when resuming."""
+    """`preset.n_envs` envs. When resuming, `first_episodes`: with which episode each begins, and
+    `replays`: what was done in it already. Envs beyond the ends of these begin at the beginning."""
 
     def maker(index: int) -> Callable[[], gym.Env[FloatArray, int]]:
-        first = first_episodes[index] if first_episodes else 0
-        return lambda: TrainingEpisodes(Monitor(build_env(config)), run_seed, index, first)
+        first = first_episodes[index] if index < len(first_episodes) else 0
+        replay = replays[index] if index < len(replays) else ()
+        return lambda: TrainingEpisodes(Monitor(build_env(config)), run_seed, index, first, replay)
 
     envs = DummyVecEnv([maker(index) for index in range(preset.n_envs)])
     return LearningReward(envs, preset.reward_scale, preset.life_penalty)
@@ -115,3 +140,8 @@ def build_training_envs(
 def episode_numbers(envs: VecEnv) -> list[int]:
     """Which episode each env is in."""
     return [int(number) for number in envs.get_attr("episode")]
+
+
+def episode_actions(envs: VecEnv) -> list[list[int]]:
+    """What each env has done so far in the episode it is in."""
+    return [list(actions) for actions in envs.get_attr("actions")]

@@ -1,14 +1,15 @@
 """What resuming needs, in one atomic file: tensors and JSON, no pickle.
 
-Policy, optimiser, counters, schedules, generators (python, numpy, torch), best scores, episode
-numbers, preset and resolved config, all as they were at one rollout boundary. Main thread.
+Policy, optimiser, counters, schedules, generators (python, numpy, torch), best scores, the games under
+way, preset and resolved config, all as they were at one rollout boundary. Main thread.
 """
 
 from __future__ import annotations
 
 import random
 from collections import deque
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ import torch
 from stable_baselines3 import PPO
 
 from greatwall.errors import FileFormatError
+from greatwall.learning.state_checks import problem_of
 from greatwall.policies.archive import Tensor, read_archive, write_archive
 from greatwall.policies.network import load_tensors, policy_tensors
 
 FORMAT = "greatwall-training-state"
-VERSION = 1
+VERSION = 2
 DOCUMENT = "state.json"
 _REMEDY = "start over with --fresh, which moves earlier files aside"
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of one parameter
@@ -32,6 +34,8 @@ class Counters:
     """The numbers of a run, all JSON."""
 
     run_seed: int
+    run_id: str = ""  # also in the first line of monitor.csv: whose logs those are
+    n_steps: int = 0  # of one env in a rollout
     timesteps: int = 0
     target_timesteps: int = 0
     updates: int = 0
@@ -40,8 +44,13 @@ class Counters:
     best_eval_m: float | None = None
     next_eval_at: int = 0
     episodes: list[int] = field(default_factory=list)  # which one each env is in
+    episode_steps: list[int] = field(default_factory=list)  # how far each env in use is in it
     recent: list[dict[str, float]] = field(default_factory=list)  # SB3's window of episode returns
-    finished: bool = False
+    window: list[dict[str, Any]] = field(default_factory=list)  # the last 100 episodes, for the curves
+
+    @property
+    def finished(self) -> bool:
+        return 0 < self.target_timesteps <= self.timesteps
 
 
 @dataclass
@@ -51,9 +60,14 @@ class TrainingState:
     counters: Counters
     preset: dict[str, Any]
     config: dict[str, Any]
-    tensors: dict[str, Tensor]
+    tensors: dict[str, Tensor]  # policy, Adam's moments, generators, actions of the games under way
     rng: dict[str, Any]  # the scalar parts; arrays are among the tensors
     optimiser: list[dict[str, Any]]  # hyperparameters of each parameter group
+
+    def episode_actions(self) -> list[list[int]]:
+        """What each env in use has done so far in the episode it is in: enough to play it again."""
+        ends = np.cumsum(self.counters.episode_steps, dtype=int)[:-1]
+        return [one.tolist() for one in np.split(self.tensors["episodes.actions"], ends)]
 
     def save(self, path: Path) -> None:
         """Atomic; raises `ConfigError` when the file cannot be written."""
@@ -75,16 +89,11 @@ def read_state(path: Path) -> TrainingState:
     problem = None
     if document.get("format") != FORMAT or document.get("version") != VERSION:
         problem = f"format {document.get('format')!r} version {document.get('version')!r}"
-    counters = document.get("counters")
-    if not isinstance(counters, dict) or set(counters) != {one.name for one in fields(Counters)}:
-        problem = problem or "other counters"
-    for name, kind in (("preset", dict), ("config", dict), ("rng", dict), ("optimiser", list)):
-        if not isinstance(document.get(name), kind):
-            problem = problem or f"no {name}"
-    if problem or not isinstance(counters, dict):
+    problem = problem or problem_of(document, tensors, asdict(Counters(0)))
+    if problem:
         raise FileFormatError(f"{path}: expected a training state, found {problem}; {_REMEDY}")
     return TrainingState(
-        Counters(**counters),
+        Counters(**document["counters"]),
         document["preset"],
         document["config"],
         tensors,
@@ -93,8 +102,17 @@ def read_state(path: Path) -> TrainingState:
     )
 
 
-def capture(model: PPO, counters: Counters, preset: dict[str, Any], config: dict[str, Any]) -> TrainingState:
-    """Everything about `model` at this moment. Call it between an update and the next collection."""
+def capture(
+    model: PPO,
+    counters: Counters,
+    preset: dict[str, Any],
+    config: dict[str, Any],
+    actions: Sequence[Sequence[int]] = (),
+) -> TrainingState:
+    """Everything about `model` at this moment. Call it between an update and the next collection.
+
+    `actions`: what each env has done so far in the episode it is in.
+    """
     tensors: dict[str, Tensor] = {f"policy.{k}": v for k, v in policy_tensors(model.policy).items()}
     optimiser = model.policy.optimizer.state_dict()
     for index, moments in optimiser["state"].items():
@@ -104,6 +122,8 @@ def capture(model: PPO, counters: Counters, preset: dict[str, Any], config: dict
     name, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002 - SB3 draws from it
     tensors["rng.python"] = np.array(words, np.uint32)
     tensors["rng.numpy"] = np.array(keys, np.uint32)
+    tensors["episodes.actions"] = np.array([one for each in actions for one in each], np.uint8)
+    counters.episode_steps = [len(one) for one in actions] or [0]
     tensors["rng.torch"] = torch.get_rng_state().numpy().copy()
     rng = {
         "python": {"version": version, "gauss": gauss},
@@ -128,16 +148,21 @@ def restore_model(model: PPO, state: TrainingState, path: Path) -> None:
     """Put weights, optimiser and counters back; raises `FileFormatError` when they do not fit."""
     tensors = state.tensors
     policy = {k.removeprefix("policy."): v for k, v in tensors.items() if k.startswith("policy.")}
+    parameters = list(model.policy.parameters())
     try:
         load_tensors(model.policy, policy)
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for key, value in tensors.items():
             if key.startswith("adam."):
                 _, index, name = key.split(".")
+                if name != "step" and value.shape != tuple(parameters[int(index)].shape):
+                    raise ValueError(f"{key} of {list(value.shape)}")
                 moments.setdefault(int(index), {})[name] = torch.from_numpy(value.copy())
+        if any(len(one) != len(_MOMENTS) for one in moments.values()):
+            raise ValueError("half of an optimiser")
         groups = [{**group, "betas": tuple(group["betas"])} for group in state.optimiser]
         model.policy.optimizer.load_state_dict({"state": moments, "param_groups": groups})
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise FileFormatError(
             f"{path}: expected the state of this preset's network, found {error}; {_REMEDY}"
         ) from error

@@ -38,4 +38,4 @@ def make_player(spec: str, config: Config) -> Player:
         )
     from greatwall.players.trained import PolicyPlayer  # torch only when a policy plays
 
-    return PolicyPlayer.from_file(path)
+    return PolicyPlayer.from_file(path, config.profile.name)

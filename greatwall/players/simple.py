@@ -6,6 +6,8 @@ import numpy as np
 
 from greatwall.contracts import Action, FloatArray, Perception
 
+RANDOM_STREAM = 61  # purpose tag of the generator
+
 
 class RandomPlayer:
     """Each action with equal chance; equal seeds give equal play."""
@@ -16,7 +18,7 @@ class RandomPlayer:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        self._rng = np.random.default_rng([11, seed])  # 11: a stream of its own
+        self._rng = np.random.default_rng([RANDOM_STREAM, seed])
 
     def act(self, observation: FloatArray, perception: Perception) -> Action:
         return Action(int(self._rng.integers(len(Action))))

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
-
-import numpy as np
 
 from greatwall.contracts import Action, FloatArray, Perception
 from greatwall.policies.policy_file import Policy, load_policy
 
+LOGGER = logging.getLogger(__name__)
+
 
 class PolicyPlayer:
-    """Plays the likeliest action of a policy, or draws one when not deterministic."""
+    """Plays the likeliest action of a policy."""
 
-    def __init__(self, policy: Policy, name: str = "policy", deterministic: bool = True) -> None:
+    def __init__(self, policy: Policy, name: str = "policy") -> None:
         self.name = name
         self._policy = policy
-        self._deterministic = deterministic
-        self.reset(0)
 
     @classmethod
-    def from_file(cls, path: Path, deterministic: bool = True) -> PolicyPlayer:
-        """Raises `FileFormatError` for anything that is not a policy file."""
-        return cls(load_policy(path), path.stem, deterministic)
+    def from_file(cls, path: Path, profile: str) -> PolicyPlayer:
+        """Warns when the policy was trained on another game than `profile`, the one to be played.
+
+        Raises `FileFormatError` for anything that is not a policy file.
+        """
+        policy = load_policy(path)
+        if policy.profile != profile:
+            LOGGER.warning(
+                "%s: expected a policy trained on %s, found one trained on %r; it plays, but its distances "
+                "and speeds are the other game's: train one on this",
+                path,
+                profile,
+                policy.profile[:60],
+            )
+        return cls(policy, path.stem)
 
     def reset(self, seed: int) -> None:
-        self._rng = np.random.default_rng([12, seed])  # 12: a stream of its own
+        """Nothing: it has no memory and draws no numbers."""
 
     def act(self, observation: FloatArray, perception: Perception) -> Action:
-        chances = self._policy.probabilities(observation)
-        if self._deterministic:
-            return Action(int(chances.argmax()))
-        return Action(int(np.searchsorted(np.cumsum(chances), self._rng.random() * chances.sum())))
+        return Action(int(self._policy.probabilities(observation).argmax()))

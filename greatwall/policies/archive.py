@@ -7,11 +7,14 @@ a file becomes one `FileFormatError` line. Writing is atomic: a temporary name b
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import lzma
 import math
 import os
 import re
+import struct
 import warnings
 import zipfile
 import zlib
@@ -35,7 +38,20 @@ DTYPES = ("float32", "float64", "int64", "uint32", "uint8")
 PICKLE_STARTS = (b"\x80", b"c", b"(")  # protocol 2 and later; a global; a mark
 
 _TENSOR_NAME = re.compile(r"tensors/([A-Za-z0-9_.]{1,120})\.npy")
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others are parsers that nothing needs
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+    LookupError,
+    OverflowError,
+)
 
 
 def write_archive(path: Path, document_name: str, document: Any, tensors: Mapping[str, Tensor]) -> None:
@@ -52,11 +68,13 @@ def write_archive(path: Path, document_name: str, document: Any, tensors: Mappin
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise ConfigError(
             f"cannot write {path}: expected a writable folder with room, found {error.strerror or error}; "
             "free space, change its permissions or name another folder"
         ) from error
+    finally:  # Ctrl-C comes through here too; after a whole write there is nothing of that name
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def read_archive(
@@ -110,6 +128,8 @@ def _read_members(
         match = _TENSOR_NAME.fullmatch(member.filename)
         if match is None and member.filename != document_name:
             raise refuse(f"an unknown member {member.filename[:60]!r}")
+        if member.compress_type not in _COMPRESSIONS:
+            raise refuse(f"a member {member.filename[:60]!r} compressed in a way it never is")
         limit = MAX_DOCUMENT_BYTES if match is None else MAX_TENSOR_BYTES
         total += member.file_size
         if member.file_size > limit or total > MAX_FILE_BYTES:

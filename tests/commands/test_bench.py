@@ -27,7 +27,8 @@ def test_bench_writes_its_figures_with_the_machine(what, parts, tmp_path):
     ("options", "found"),
     [
         (["--seconds", "0"], "--seconds: expected more than 0, found 0"),
-        (["--seed", "-1"], "--seed: expected 0 or more, found -1"),
+        (["--seed", "-1"], "--seed: expected 0 to 4294967295, found -1"),
+        (["--seed", "4294967296"], "--seed: expected 0 to 4294967295, found 4294967296"),
         (["--json", "no/such/folder/x.json"], "--json: expected a folder that exists"),
         (["--json", "."], "--json: expected a file, found the folder"),
     ],

@@ -9,8 +9,12 @@ from typing import Any
 import av
 import pytest
 
+from config import Config
 from greatwall.__main__ import main
 from greatwall.commands.film import FILM_SIZE
+from greatwall.contracts import Eyes
+from greatwall.errors import ConfigError
+from greatwall.learning.evaluation import EpisodeResult
 
 FIELDS = {
     "seed",
@@ -72,15 +76,45 @@ def test_a_filmed_run_is_the_run_itself_and_shows_every_tick(tmp_path: Path) -> 
     assert frames >= plain["episodes"][0]["steps"] * 3
 
 
+def test_what_fails_leaves_an_earlier_film_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    film = tmp_path / "run.mp4"
+    film.write_bytes(b"an earlier film")
+    played = ["--policy", "idle", "--episodes", "1", "--max-distance", "30"]
+    options = ["evaluate", *played, "--video", str(film)]
+
+    def lack(_config: Config) -> Eyes:
+        raise ConfigError("expected weights, found none; train them")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("greatwall.commands.evaluate.build_eyes", lack)
+        assert main(options) == 2
+    assert film.read_bytes() == b"an earlier film"
+
+    def strike(*_: object) -> EpisodeResult:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("greatwall.commands.evaluate.play_episode", strike)
+        assert main(options) == 130
+    assert film.read_bytes() == b"an earlier film"
+    assert main(options) == 0
+    with av.open(str(film)) as whole:
+        assert whole.streams.video[0].average_rate == 30
+    assert list(tmp_path.iterdir()) == [film]
+
+
 BAD: list[tuple[str, list[str]]] = [
     ("unknown policy", ["--policy", "nobody"]),
     ("unknown device", ["--policy", "rule", "--device", "toaster"]),
     ("--episodes", ["--policy", "rule", "--episodes", "0"]),
     ("--seed", ["--policy", "rule", "--seed", "-1"]),
+    ("--seed", ["--policy", "rule", "--seed", str(2**32 - 1), "--episodes", "2"]),
     ("variant", ["--policy", "rule", "--variant", "moon"]),
     ("--video", ["--policy", "rule", "--clock", "wall", "--video", "x.mp4"]),
-    ("cannot write", ["--policy", "idle", "--episodes", "1", "--json", "no/such/folder/x.json"]),
-    ("cannot write", ["--policy", "idle", "--episodes", "1", "--video", "no/such/folder/x.mp4"]),
+    ("--json: expected a folder", ["--policy", "idle", "--json", "no/such/folder/x.json"]),
+    ("--video: expected a folder", ["--policy", "idle", "--video", "no/such/folder/x.mp4"]),
 ]
 
 

@@ -38,7 +38,7 @@ def train(folder: Path, *options: str) -> int:
     return train_ppo.main([*folders, "--n-envs", "2", *options])
 
 
-def test_training_keeps_its_faults_and_refuses_others_on_resume(
+def test_training_keeps_its_faults_and_says_when_they_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("greatwall.learning.run.VALIDATION_EPISODES", 1)
@@ -49,15 +49,15 @@ def test_training_keeps_its_faults_and_refuses_others_on_resume(
     assert (saved["miss"], saved["drop"], saved["seed"], saved["hud"]) == (0.2, 0.05, 4, 0.0)
 
     capsys.readouterr()
-    assert train(tmp_path, "--timesteps", "200", "--faults", "miss=0.1") == train_ppo.USER_ERROR
-    said = capsys.readouterr().err
-    assert "faults.miss 0.2 -> 0.1" in said
-    assert said.count("\n") == 1
-
     assert train(tmp_path, "--timesteps", "200") == 0
+    assert "faults." not in capsys.readouterr().out
+    assert read_state(path).config["faults"] == saved
+
+    assert train(tmp_path, "--timesteps", "300", "--faults", "miss=0.1") == 0
+    assert "faults.miss 0.2 -> 0.1" in capsys.readouterr().out
     state = read_state(path)
-    assert state.counters.timesteps == 200
-    assert state.config["faults"] == saved
+    assert state.counters.timesteps == 300
+    assert (state.config["faults"]["miss"], state.config["faults"]["drop"]) == (0.1, 0.0)
 
 
 @pytest.mark.parametrize("command", ["evaluate", "train"])
@@ -116,7 +116,7 @@ def test_all_together_is_the_usual_mix_times_its_rate() -> None:
 
 BAD: list[tuple[str, list[str]]] = [
     ("fault: expected some of miss", ["--fault", "blur"]),
-    ("--episodes 1 or more", ["--episodes", "0"]),
+    ("--episodes: expected 1 or more", ["--episodes", "0"]),
     ("--json: expected a folder", ["--json", "no/such/folder/x.json"]),
     ("--plot: expected a folder", ["--plot", "no/such/folder/x.png"]),
     ("unknown policy", ["--policy", "nobody"]),

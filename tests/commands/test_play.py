@@ -39,7 +39,8 @@ def test_without_a_display_it_ends_with_one_clear_line(repo_root: Path, display:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "word"), [(("--variant", "nonsense"), "variant"), (("--seed", "-1"), "seed")]
+    ("arguments", "word"),
+    [(("--variant", "nonsense"), "variant"), (("--seed", "-1"), "seed"), (("--seed", str(2**32)), "seed")],
 )
 def test_bad_settings_end_with_one_clear_line(repo_root: Path, arguments: tuple[str, ...], word: str):
     line, environment = command(*arguments, display=None)

@@ -9,7 +9,7 @@ import pytest
 
 from greatwall.commands import run_command
 from greatwall.commands.perception_page import write_tables
-from greatwall.commands.score import COMMAND, parse_size
+from greatwall.commands.score import COMMAND
 from greatwall.errors import ConfigError, FileFormatError
 
 PROG = "python -m greatwall score"
@@ -67,16 +67,13 @@ def test_a_page_without_marks_and_results_that_are_no_json_are_one_line(kept: Pa
         write_tables(page, tmp_path)
 
 
-def test_sizes() -> None:
-    assert parse_size("2400x1080") == (2400, 1080)
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--frames", "0"], "frames: expected 1 or more, found 0"),
-        (["--seed", "-4"], "seed: expected 0 or more"),
-        (["--size", "big"], "size: expected WIDTHxHEIGHT, found 'big'"),
+        (["--seed", "-4"], "--seed: expected 0 to"),
+        (["--size", "big"], "--size: expected WIDTHxHEIGHT such as 1280x720, found 'big'"),
+        (["--json", "no/such/folder/x.json"], "--json: expected a folder that exists"),
         (["--size", "3x3"], "screen.size: expected 320x180"),
         (["--look", "pretty"], "look: expected one of standard"),
         (["--weights", "none.onnx"], "found none; train them with"),

@@ -167,7 +167,8 @@ def test_shares_are_met_after_every_part() -> None:
     ("changes", "words"),
     [
         ({"frames": 0}, "--frames: expected 1 or more"),
-        ({"seed": -1}, "--seed: expected 0 or more"),
+        ({"seed": -1}, "--seed: expected 0 to"),
+        ({"seed": 2**32 - 5}, "--seed: expected 0 to"),
         ({"policy": Path("x.zip"), "mix": "rule=1"}, "--policy: expected policy in --mix"),
     ],
 )

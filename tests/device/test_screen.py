@@ -151,7 +151,9 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, object], words:
         make_config(**settings)
 
 
-@pytest.mark.parametrize("text", ["", "1280", "1280x", "x720", "-1x5", "1280x720x3", "axb"])
+@pytest.mark.parametrize(
+    "text", ["", "1280", "1280x", "x720", "-1x5", "1280x720x3", "axb", "9" * 5000 + "x1"]
+)
 def test_a_size_that_is_none_is_refused(text: str):
     with pytest.raises(ConfigError, match="WIDTHxHEIGHT"):
         parse_size(text)

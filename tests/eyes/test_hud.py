@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 import cv2
 import numpy as np
+import pytesseract
 import pytest
 
 from config import GREAT_WALL, Config, EyesConfig, ScreenConfig
@@ -77,9 +79,54 @@ def test_tessdata_is_found_by_variable(tmp_path: Path, monkeypatch: pytest.Monke
     assert find_tessdata() == tmp_path / "tessdata"
 
 
+def test_a_tesseract_beside_the_path_is_found_and_reads(
+    frames: list[LabelledFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = shutil.which("tesseract")
+    assert installed is not None
+    (tmp_path / "tesseract").symlink_to(installed)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(hud, "PROGRAM_FOLDERS", (str(tmp_path / "no-such-folder"), str(tmp_path)))
+    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", "tesseract")
+    reader = HudReader(GREAT_WALL, EyesConfig(hud_engine="pytesseract"))
+    assert reader.read(frames[0].bgr) == frames[0].scene.hud
+    assert pytesseract.pytesseract.tesseract_cmd == str(tmp_path / "tesseract")
+
+
+@pytest.mark.parametrize(
+    ("system", "command"),
+    [
+        ("Windows", "winget install UB-Mannheim.TesseractOCR"),
+        ("Darwin", "brew install tesseract"),
+        ("Linux", "sudo apt-get install tesseract-ocr"),
+        ("Plan9", "this system's package manager"),
+    ],
+)
+def test_each_system_is_told_its_own_remedy(
+    system: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.system", lambda: system)
+    assert f"install it with: {command} (" in hud.remedy()
+
+
+def test_the_windows_installers_data_is_found_beside_its_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "Tesseract-OCR"
+    (folder / "tessdata").mkdir(parents=True)
+    (folder / "tessdata" / "eng.traineddata").touch()
+    (folder / "tesseract").touch(mode=0o755)
+    monkeypatch.delenv("TESSDATA_PREFIX", raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(hud, "TESSDATA_FOLDERS", ())
+    monkeypatch.setattr(hud, "PROGRAM_FOLDERS", (str(folder),))
+    assert find_tessdata() == folder / "tessdata"
+
+
 @pytest.mark.parametrize("engine", ["tesserocr", "pytesseract"])
 def test_missing_tesseract_is_one_line_with_a_remedy(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hud, "TESSDATA_FOLDERS", ())
+    monkeypatch.setattr(hud, "PROGRAM_FOLDERS", ())
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("TESSDATA_PREFIX", raising=False)
     with pytest.raises(ConfigError, match="apt-get install tesseract-ocr") as caught:

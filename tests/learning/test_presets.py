@@ -23,11 +23,24 @@ def test_paper_is_the_users_own_text() -> None:
     assert not reward.no_arrows_no_duty
 
 
-@pytest.mark.parametrize("n_envs", [1, 3, 8, 16])
-def test_a_batch_always_divides_the_rollout(n_envs: int) -> None:
-    preset = PRESETS["default"].with_envs(n_envs)
-    assert preset.n_steps * n_envs % preset.fitting_batch(preset.n_steps) == 0
-    assert preset.fitting_batch(preset.n_steps) <= preset.batch_size
+@pytest.mark.parametrize("name", ["default", "paper"])
+@pytest.mark.parametrize("n_envs", [1, 2, 3, 7, 8, 16])
+@pytest.mark.parametrize("remaining", [1, 2, 97, 101, 251, 257, 509, 514, 1019, 100_000])
+def test_a_batch_divides_the_rollout_and_is_of_the_presets_size(
+    name: str, n_envs: int, remaining: int
+) -> None:
+    preset = PRESETS[name].with_envs(n_envs)
+    n_steps, batch = preset.rollout(remaining)
+    total = n_steps * n_envs
+    assert total % batch == 0
+    assert min(preset.batch_size, total) / 2 < batch <= preset.batch_size
+    asked = min(remaining, preset.rollout_steps)
+    assert total - asked < max(2 * n_envs, 12 * n_envs if asked > preset.batch_size else 0)
+
+
+def test_a_whole_rollout_is_the_presets_own() -> None:
+    for preset in PRESETS.values():
+        assert preset.rollout(10**6) == (preset.n_steps, preset.batch_size)
 
 
 def test_an_unknown_preset_is_named() -> None:

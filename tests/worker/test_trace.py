@@ -13,7 +13,6 @@ import pytest
 from config import GREAT_WALL
 from greatwall.contracts import Action, ActionOrder, ActionResult, Frame, HudRead, Perception
 from greatwall.errors import ConfigError
-from greatwall.worker.arguments import Arguments, check
 from greatwall.worker.trace import EFFECT_MAX_S, TRACKS, EffectWatch, Touch, Trace, tracing
 from ppo_acting import main
 from tests.rigs.scripted_worker import make_hud, make_perception
@@ -265,15 +264,19 @@ def test_the_program_writes_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("options", "words"),
     [
-        (Arguments(clock="game", trace=Path("t.json")), "--trace: expected --clock wall"),
-        (Arguments(trace=Path("no/such/folder/t.json")), "--trace: expected a folder that exists"),
+        (["--clock", "game", "--trace", "t.json"], "--trace: expected --clock wall"),
+        (["--trace", "no/such/folder/t.json"], "--trace: expected a folder that exists"),
     ],
 )
-def test_mistakes_are_said_before_anything_begins(arguments: Arguments, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        check(arguments)
+def test_mistakes_are_said_before_anything_begins(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--headless", *options]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
 
 
 def test_a_mistake_in_faults_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,7 +72,7 @@ def test_missing_ground_is_red_in_the_cells_and_under_the_picture():
 
 
 def test_the_panel_names_every_reward_term_of_the_env():
-    from game_env import REWARD_TERMS
+    from greatwall.reward import REWARD_TERMS
 
     assert tuple(TERMS) == REWARD_TERMS
 

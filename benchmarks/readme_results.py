@@ -1,0 +1,321 @@
+"""Writes the results of README.md and README.zh-CN.md from the figures that are committed. Main thread.
+
+    python benchmarks/readme_results.py
+
+Every figure stands under the command that makes its file; run that first, then this.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from greatwall.commands import run_command
+from greatwall.errors import FileFormatError
+
+ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+Figures = dict[str, Any]
+
+FILES = {
+    "presets": "benchmarks/presets.json",
+    "rule": "benchmarks/eyes_agreement.json",
+    "random": "benchmarks/eyes_agreement_random.json",
+    "detector": "models/detector.json",
+    "worker": "benchmarks/worker.json",
+    "env": "benchmarks/env.json",
+}
+
+
+@dataclass(frozen=True)
+class Words:
+    """One language's words for what the tables say. `{}` are the figures."""
+
+    document: str
+    learning: str
+    learning_columns: tuple[str, ...]
+    trained: str
+    rule: str
+    random: str
+    ranking: str
+    cap: str
+    seeing: str
+    seeing_columns: tuple[str, ...]
+    frames: str
+    ground: str
+    missing_ground: str
+    edges: str
+    nearest: tuple[tuple[str, str], ...]
+    hud: str
+    of: str
+    detector: str
+    speed: str
+    speed_columns: tuple[str, ...]
+    perceived: str
+    age: str
+    period: str
+    truth_steps: str
+    vision_steps: str
+    machine: str
+
+
+ENGLISH = Words(
+    document="README.md",
+    learning="**Learning.** {steps:,} steps through truth, training seeds {seeds}; their best policies on "
+    "test courses {first:,} to {last:,}, at most {limit:,} m each. IQM: interquartile mean; the interval is a "
+    "bootstrap over seeds, then courses. Three seeds cannot show their whole spread.",
+    learning_columns=("player", "distance m, IQM (95 %)", "each training seed", "return, IQM"),
+    trained="trained, preset `{}`",
+    rule="rule player",
+    random="random",
+    ranking="On validation courses, which chose the preset: {}.",
+    cap="The rule player, which knows the game's rules and delays, is ahead of what is learnt in that time.",
+    seeing="**Seeing.** Both pairs of eyes on the same frames: {steps:,} steps of the rule player, and of "
+    "random, who lets enemies come close. What vision found, of what is true:",
+    seeing_columns=("figure", "rule player's run", "random's run"),
+    frames="frames compared",
+    ground="ground cells",
+    missing_ground="cells without ground",
+    edges="gap edges, within 6 px",
+    nearest=(
+        ("danger", "nearest obstacle under 500 px, within 10 px"),
+        ("enemy", "nearest enemy, likewise"),
+        ("soul", "nearest soul, likewise"),
+        ("coin", "nearest coin, likewise"),
+    ),
+    hud="HUD values, as read",
+    of="{share} of {count:,}",
+    detector="**Detector.** On {frames} frames of unseen seeds: mAP50 {map50:.3f}, mAP50-95 {map50_95:.3f}, "
+    "least F1 of a class {f1:.3f}.",
+    speed="**Speed.**",
+    speed_columns=("figure", "measured"),
+    perceived="frames perceived a second, vision on the wall clock ({:.0f} s)",
+    age="frame age at the decision, p50 / p95",
+    period="HUD read every",
+    truth_steps="env steps a CPU-second, truth, random actions",
+    vision_steps="env steps a CPU-second, vision, random actions",
+    machine="{cores} cores ({processor}), Python {python}; load of the machine before: {worker}, {env}.",
+)
+
+CHINESE = Words(
+    document="README.zh-CN.md",
+    learning="**学习。** 用真值之眼训练 {steps:,} 步，训练种子 {seeds}；各自最好的策略在测试赛道 "
+    "{first:,} 到 {last:,} 上跑，每条最多 {limit:,} 米。IQM 是四分位均值，"
+    "区间是先抽种子、再抽赛道的自助法；三个种子显示不出全部的差异。",
+    learning_columns=("玩家", "距离（米），IQM（95 %）", "每个训练种子", "回报，IQM"),
+    trained="训练出的策略，预设 `{}`",
+    rule="规则玩家",
+    random="随机",
+    ranking="在验证赛道上（预设由它选出）：{}。",
+    cap="规则玩家知道游戏的规则和延迟，比这么短时间里学到的走得更远。",
+    seeing="**视觉。** 两双眼睛看同样的帧：规则玩家的 {steps:,} 步，再是随机玩家的（它会让敌人靠近）。"
+    "视觉找到的，占真实的：",
+    seeing_columns=("指标", "规则玩家", "随机玩家"),
+    frames="比较的帧数",
+    ground="有地面的格子",
+    missing_ground="没有地面的格子",
+    edges="缺口边缘，误差 6 像素以内",
+    nearest=(
+        ("danger", "500 像素内最近的障碍，误差 10 像素以内"),
+        ("enemy", "最近的敌人，同上"),
+        ("soul", "最近的魂，同上"),
+        ("coin", "最近的金币，同上"),
+    ),
+    hud="HUD 数值，直接读出",
+    of="{count:,} 中的 {share}",
+    detector="**检测器。** 在 {frames} 帧没见过的种子上：mAP50 {map50:.3f}，mAP50-95 {map50_95:.3f}，"
+    "各类中最低的 F1 {f1:.3f}。",
+    speed="**速度。**",
+    speed_columns=("指标", "测得"),
+    perceived="每秒感知的帧数，视觉，真实时间（{:.0f} 秒）",
+    age="决策时的帧龄，p50 / p95",
+    period="读一次 HUD 的间隔",
+    truth_steps="每 CPU 秒的环境步数，真值，随机动作",
+    vision_steps="每 CPU 秒的环境步数，视觉，随机动作",
+    machine="{cores} 核（{processor}），Python {python}；测前机器的负载：{worker}、{env}。",
+)
+
+
+def read_figures() -> dict[str, Figures]:
+    """Every committed file; `FileFormatError` for one that is missing or no JSON."""
+    found = {}
+    for name, path in FILES.items():
+        try:
+            found[name] = json.loads((ROOT / path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise FileFormatError(
+                f"{path}: expected committed figures, found {error}; the README says which command makes them"
+            ) from error
+    return found
+
+
+def results(figures: dict[str, Figures], words: Words) -> str:
+    """What stands between the marks."""
+    parts = (learning(figures["presets"], words), seeing(figures, words), speed(figures, words))
+    return "\n\n".join(parts)
+
+
+def learning(presets: Figures, words: Words) -> str:
+    """The winner and the hand-written players on the test courses."""
+    first, last = presets["test_courses"]
+    about = words.learning.format(
+        steps=presets["timesteps"],
+        seeds=", ".join(map(str, presets["seeds"])),
+        first=first,
+        last=last,
+        limit=presets["max_distance_m"],
+    )
+    names = {
+        "trained": words.trained.format(presets["winner"]),
+        "rule": words.rule,
+        "random": words.random,
+    }
+    rows = []
+    for name, shown in names.items():
+        one = presets["test"][name]
+        each = _metres(one["distance_m"]["iqm_of_seeds"]) if name == "trained" else ""
+        rows.append((shown, _interval(one["distance_m"]), each, f"{one['return']['iqm']:+,.0f}"))
+    ranking = "; ".join(
+        f"`{name}` {_interval(one['distance_m'])}" for name, one in presets["validation"].items()
+    )
+    below = words.ranking.format(ranking)
+    if presets["test"]["rule"]["distance_m"]["iqm"] > presets["test"]["trained"]["distance_m"]["iqm"]:
+        below = f"{words.cap} {below}"
+    return "\n".join(
+        [about, "", _command(presets["command"]), "", _table(words.learning_columns, rows), "", below]
+    )
+
+
+def seeing(figures: dict[str, Figures], words: Words) -> str:
+    """Vision against truth, and the detector's own exam."""
+    runs = (figures["rule"], figures["random"])
+    rows = [
+        (words.frames, *(f"{one['frames']:,}" for one in runs)),
+        (words.ground, *(_cells(one, "ground", words) for one in runs)),
+        (words.missing_ground, *(_cells(one, "non_ground", words) for one in runs)),
+        (
+            words.edges,
+            *(_share(one["gaps"]["edges_within_6_px"], 2 * one["gaps"]["right"], words) for one in runs),
+        ),
+    ]
+    for kind, shown in words.nearest:
+        near = [one["nearest_under_500_px"][kind] for one in runs]
+        rows.append((shown, *(_share(one["within_10_px"], one["compared"], words) for one in near)))
+    rows.append(
+        (words.hud, *(_share(one["hud"]["raw_exact"], 4 * one["hud"]["reads"], words) for one in runs))
+    )
+    exam = figures["detector"]["exam"]
+    detector = words.detector.format(
+        frames=exam["frames"],
+        map50=exam["map50"],
+        map50_95=exam["map50_95"],
+        f1=min(one["f1"] for one in exam["classes"].values()),
+    )
+    script = f"python benchmarks/eyes_agreement.py --steps {figures['rule']['steps']}"
+    commands = (script, f"{script} --policy random --json {FILES['random']}")
+    return "\n".join(
+        [
+            words.seeing.format(steps=figures["rule"]["steps"]),
+            "",
+            _command(*commands),
+            "",
+            _table(words.seeing_columns, rows),
+            "",
+            detector,
+            "",
+            _command("python -m greatwall detector score"),
+        ]
+    )
+
+
+def speed(figures: dict[str, Figures], words: Words) -> str:
+    """The Worker on the wall clock, and env steps."""
+    worker, env = figures["worker"]["worker"], figures["env"]
+    age = worker["decision_age_ms"]
+    rows = [
+        (words.perceived.format(worker["seconds"]), f"{worker['loop_fps']:.1f}"),
+        (words.age, f"{age['p50']:.0f} / {age['p95']:.0f} ms"),
+        (words.period, f"{worker['hud_period_s']:.2f} s"),
+        (words.truth_steps, f"{env['truth']['steps_per_cpu_s']:,.0f}"),
+        (words.vision_steps, f"{env['vision']['steps_per_cpu_s']:,.0f}"),
+    ]
+    machine = figures["worker"]["machine"]
+    loads = {name: _load(figures[name]["load_1min_before"]) for name in ("worker", "env")}
+    about = words.machine.format(
+        cores=machine["cores"], processor=machine["processor"], python=machine["python"], **loads
+    )
+    commands = [
+        f"python -m greatwall bench worker --seconds {worker['seconds']:.0f} --json {FILES['worker']}",
+        f"python -m greatwall bench env --json {FILES['env']}",
+    ]
+    return "\n".join(
+        [f"{words.speed} {about}", "", _command(*commands), "", _table(words.speed_columns, rows)]
+    )
+
+
+def written(document: str, text: str) -> str:
+    """`document` with `text` between its marks."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise FileFormatError(
+            f"expected {BEGIN} and {END} in the document, found neither or one; put them in"
+        )
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+
+
+def _command(*lines: str) -> str:
+    return "\n".join(["```bash", *lines, "```"])
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [columns, ("---",) * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _interval(distance: Figures) -> str:
+    low, high = distance["ci95"]
+    return f"{distance['iqm']:,.0f} ({low:,.0f}-{high:,.0f})"
+
+
+def _metres(values: list[float]) -> str:
+    return ", ".join(f"{value:,.0f}" for value in values)
+
+
+def _cells(one: Figures, kind: str, words: Words) -> str:
+    terrain = one["terrain"]
+    return _share(terrain[f"{kind}_found"], terrain[f"{kind}_cells"], words)
+
+
+def _share(share: float | None, count: int, words: Words) -> str:
+    """A share with what it is a share of; a dash where nothing was there."""
+    return "-" if share is None else words.of.format(share=f"{100 * share:.6g} %", count=count)
+
+
+def _load(load: float | None) -> str:
+    return "?" if load is None else f"{load:.1f}"
+
+
+@dataclass(frozen=True)
+class ReadmeResults:
+    """Write the results of both READMEs from the committed figures."""
+
+    def run(self) -> int:
+        figures = read_figures()
+        for words in (ENGLISH, CHINESE):
+            path = ROOT / words.document
+            document = path.read_text(encoding="utf-8")
+            path.write_text(written(document, results(figures, words)), encoding="utf-8")
+        Console().print(f"wrote the results of {ENGLISH.document} and {CHINESE.document}")
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(ReadmeResults, sys.argv[1:], "benchmarks/readme_results.py"))
