@@ -8,17 +8,13 @@ only perceives: what to do comes through `env_action_queue`, what was seen is `p
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import logging
 import queue
 import sys
 import threading
-import traceback
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from config import TICK_HZ, Config, GameProfile, cooldown_s, replace_in
+from config import TICK_HZ, Config, GameProfile, cooldown_s
 from greatwall.contracts import (
     Action,
     ActionOrder,
@@ -33,22 +29,19 @@ from greatwall.contracts import (
     SeededEyes,
     Sight,
 )
-from greatwall.errors import GreatWallError, WorkerError
-from greatwall.eyes.faults import parse_faults
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.metrics.timing import WorkerTiming
-from greatwall.worker.arguments import Arguments, best_policy, check
 from greatwall.worker.clocks import GameClock, WallClock
 from greatwall.worker.death import DeathWatch
 from greatwall.worker.game_clock import GameClockDriver, ticked
+from greatwall.worker.hands import Hands
 from greatwall.worker.latest_frame import LatestFrame, OrderQueue
 from greatwall.worker.names import SharedNames
 from greatwall.worker.restart import RestartClicks
 from greatwall.worker.scaling import scaled_sight
 from greatwall.worker.stages import Driver
 from greatwall.worker.threads import ThreadDriver
-from greatwall.worker.trace import Trace, tracing
-from greatwall.worker.watch import watch
+from greatwall.worker.trace import Trace
 from rule_engine import RuleEngine
 
 SLACK_S = 1e-6  # sums of ticks in s are not exact
@@ -97,7 +90,8 @@ class Worker(SharedNames):
         self._size = profile.frame_size
         self._hud_filter = HudFilter(profile)
         self._death_watch = DeathWatch(config.worker.stall_s, config.worker.stall_reads)
-        self._restart_clicks = RestartClicks(profile.restart, self.adb_tap)
+        self._hands = Hands(device, profile)
+        self._restart_clicks = RestartClicks(profile.restart, self._hands.tap)
         self._cooldowns_s = tuple(cooldown_s(profile, action) for action in Action)
         # Real frames come every grab period: a step ends at the one nearest to its decision period.
         early_s = 0.5 / config.worker.grab_hz if config.worker.clock == "wall" else 0.0
@@ -348,7 +342,7 @@ class Worker(SharedNames):
         now_s = self.clock.now_s()
         self._executed_at_s = self._touched_at_s = now_s
         if action is not Action.WAIT:
-            self._touch(action)
+            self._hands.act(action, self._perception)
             self._touched_at_s = after_s = self.clock.now_s()
             if self.timing is not None:
                 self.timing.touch.add_s(after_s - now_s)
@@ -363,19 +357,6 @@ class Worker(SharedNames):
         self.pending_signal = order
         with self._stats_lock:
             self.taken[action] += 1
-
-    def _touch(self, action: Action) -> None:
-        profile = self.config.profile
-        if action is Action.JUMP:
-            self.adb_tap(*profile.jump_tap)
-            return
-        perception = self._perception
-        if perception is None:  # nothing seen yet: straight ahead of where the rider stands
-            x, y, w, h = profile.rider_box
-            x1, y1 = x + w / 2, y + h / 2
-            self.adb_swipe(x1, y1, x1 + profile.shoot_offset_px, y1)
-        else:
-            self.adb_swipe(*perception.horse_center, *perception.shoot_target)
 
     def click_restart(self) -> None:
         """The taps of the restart procedure, each when it is due; perception goes on meanwhile."""
@@ -421,78 +402,18 @@ class Worker(SharedNames):
 
     def adb_tap(self, x: float, y: float) -> None:
         """Tap at a point of the profile's frame."""
-        self.device.tap(*self._on_device(x, y))
+        self._hands.tap(x, y)
 
     def adb_swipe(self, x1: float, y1: float, x2: float, y2: float) -> None:
         """Swipe between two points of the profile's frame."""
-        self.device.swipe(*self._on_device(x1, y1), *self._on_device(x2, y2), self.config.profile.swipe_ms)
-
-    def _on_device(self, x: float, y: float) -> tuple[float, float]:
-        """A point of the profile's frame on the device's real screen; `see` is the way back."""
-        (width, height), size = self.device.size, self._size
-        return x * width / size[0], y * height / size[1]
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+        self._hands.swipe(x1, y1, x2, y2)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`python ppo_acting.py`: the agent at work. 2 for what the person can put right, else 0."""
-    import tyro
+    """`python ppo_acting.py`: the agent at work, in three windows. Returns the exit status."""
+    from greatwall.commands.acting import run
 
-    from greatwall.assembly import make_config, parse_size, parse_variants
-    from greatwall.commands.output import check_output, write_json
-    from greatwall.commands.profile import read_profile
-    from greatwall.commands.spectator import build_watched_env
-    from greatwall.players import make_player
-
-    args = tyro.cli(Arguments, args=arguments)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    try:
-        check(args)
-        check_output(args.json, "--json")
-        check_output(args.trace, "--trace")
-        config = make_config(
-            device=args.device,
-            source=str(args.source or ""),
-            eyes=args.eyes,
-            clock=args.clock,
-            seed=args.seed,
-            variants=parse_variants(args.variant),
-            look=args.look,
-            size=parse_size(args.size),
-            compress=args.compress,
-            faults=parse_faults(args.faults),
-        )
-        config = replace_in(config, "eyes", weights=args.weights)
-        if args.profile is not None:
-            config = dataclasses.replace(config, profile=read_profile(args.profile))
-        config = replace_in(config, "worker", windows=not args.headless or args.screenshot is not None)
-        usual = "idle" if args.device == "video" else best_policy(Path(__file__).parent / "models")
-        player = make_player(args.policy or usual, config)
-        env = build_watched_env(config, args.record)
-        worker = cast("Worker", env.worker)
-        with tracing(worker, args.trace, config.profile):
-            figures = watch(
-                env,
-                worker,
-                player,
-                config,
-                seed=args.seed,
-                seconds=args.seconds,
-                headless=args.headless,
-                screenshot=args.screenshot,
-                say=_say,
-            )
-        if args.json is not None:
-            write_json(args.json, figures)
-    except GreatWallError as error:
-        if isinstance(error, WorkerError) and error.__cause__ is not None:
-            traceback.print_exception(error.__cause__)
-        _say(f"error: {error}")
-        return 2
-    return 0
+    return run(arguments)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,8 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     eyes = arguments.eyes or saved.get("eyes", {}).get("kind", "truth")
     preset = preset_named(arguments.preset or str(saved_preset.get("name", "default")))
     n_envs = arguments.n_envs or saved_preset.get("n_envs")
-    if n_envs is None or (arguments.n_envs is None and eyes != saved["eyes"]["kind"]):
+    moved = state is not None and (device, eyes) != (saved["device"], saved["eyes"]["kind"])
+    if n_envs is None or (arguments.n_envs is None and moved):
         n_envs = _usual_envs(preset, device, eyes)
     if arguments.variant is None:
         variants = tuple(saved.get("variants", ()))

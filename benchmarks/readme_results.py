@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ class Words:
     nearest: tuple[tuple[str, str], ...]
     hud: str
     of: str
+    invented: str
     detector: str
     speed: str
     speed_columns: tuple[str, ...]
@@ -69,7 +71,7 @@ class Words:
 ENGLISH = Words(
     document="README.md",
     learning="**Learning.** {steps:,} steps through truth, training seeds {seeds}; their best policies on "
-    "test courses {first:,} to {last:,}, at most {limit:,} m each. IQM: interquartile mean; the interval is a "
+    "test courses {first:,} to {last:,}, at most {limit:,} m each. IQM: interquartile mean; its interval: a "
     "bootstrap over seeds, then courses. Three seeds cannot show their whole spread.",
     learning_columns=("player", "distance m, IQM (95 %)", "each training seed", "return, IQM"),
     trained="trained, preset `{}`",
@@ -92,6 +94,7 @@ ENGLISH = Words(
     ),
     hud="HUD values, as read",
     of="{share} of {count:,}",
+    invented="; {} invented",
     detector="**Detector.** On {frames} frames of unseen seeds: mAP50 {map50:.3f}, mAP50-95 {map50_95:.3f}, "
     "least F1 of a class {f1:.3f}.",
     speed="**Speed.**",
@@ -130,6 +133,7 @@ CHINESE = Words(
     ),
     hud="HUD 数值，直接读出",
     of="{count:,} 中的 {share}",
+    invented="；另有 {} 个不存在的",
     detector="**检测器。** 在 {frames} 帧没见过的种子上：mAP50 {map50:.3f}，mAP50-95 {map50_95:.3f}，"
     "各类中最低的 F1 {f1:.3f}。",
     speed="**速度。**",
@@ -207,7 +211,7 @@ def seeing(figures: dict[str, Figures], words: Words) -> str:
     ]
     for kind, shown in words.nearest:
         near = [one["nearest_under_500_px"][kind] for one in runs]
-        rows.append((shown, *(_share(one["within_10_px"], one["compared"], words) for one in near)))
+        rows.append((shown, *(_near(one, words) for one in near)))
     rows.append(
         (words.hud, *(_share(one["hud"]["raw_exact"], 4 * one["hud"]["reads"], words) for one in runs))
     )
@@ -275,7 +279,7 @@ def _command(*lines: str) -> str:
     return "\n".join(["```bash", *lines, "```"])
 
 
-def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [columns, ("---",) * len(columns), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -297,6 +301,12 @@ def _cells(one: Figures, kind: str, words: Words) -> str:
 def _share(share: float | None, count: int, words: Words) -> str:
     """A share with what it is a share of; a dash where nothing was there."""
     return "-" if share is None else words.of.format(share=f"{100 * share:.6g} %", count=count)
+
+
+def _near(one: Figures, words: Words) -> str:
+    """Nearest distances that were right; a missed object is one that is wrong."""
+    invented = words.invented.format(one["invented"]) if one["invented"] else ""
+    return _share(one["within_10_px"], one["compared"], words) + invented
 
 
 def _load(load: float | None) -> str:

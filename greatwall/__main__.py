@@ -15,6 +15,7 @@ COMMANDS = {
     "dataset": ("greatwall.commands.dataset", "write pictures, YOLO labels and truth, or auto-label a video"),
     "profile": ("greatwall.commands.profile", "write the facts of a game as JSON, or show them in a picture"),
     "replay": ("greatwall.commands.replay", "play a recording's touches again and compare the game"),
+    "policy": ("greatwall.commands.policy", "say what a policy file holds, or export it as ONNX"),
     "detector": ("greatwall.commands.detector", "train the detector, or score it on unseen seeds"),
 }
 

@@ -67,7 +67,7 @@ def test_touches_are_scaled_to_the_device_s_real_size_in_one_place():
 
 def test_a_shot_before_anything_was_seen_goes_straight_ahead():
     made = make_rig()
-    made.worker._touch(Action.SHOOT)
+    made.worker._hands.act(Action.SHOOT, None)
     assert made.device.touches[0][1:] == (245.0, 805.0, 545.0, 805.0)
 
 
@@ -132,7 +132,10 @@ def test_the_best_policy_there_is_is_played(tmp_path):
         (["--policy", "nobody"], "nobody"),
         (["--seconds", "-3"], "--seconds: expected 0 or more, found -3"),
         (["--json", "/no/such/folder/x.json"], "--json: expected a folder"),
+        (["--trace", "/no/such/folder/x.json"], "--trace: expected a folder"),
         (["--variant", "moon"], "moon"),
+        (["--seed", "-1"], "seed: expected 0 to"),
+        (["--seed", str(2**32)], "seed: expected 0 to"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(arguments, line, capsys):

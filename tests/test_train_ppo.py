@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import csv
-import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from stable_baselines3.common.callbacks import BaseCallback
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train_ppo
+from config import Config
+from greatwall.errors import ConfigError
 from greatwall.learning import saving
+from greatwall.learning.exam import exam_parts
 from greatwall.learning.reporting import ProgressCallback
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.training_state import read_state
+from greatwall.policies.network import policy_tensors
 from greatwall.policies.policy_file import load_policy
 
 Command = Callable[..., int]
@@ -95,10 +102,13 @@ def test_an_interrupted_run_goes_on_where_it_was(
     with monkeypatch.context() as ctrl_c:
         interrupt_at(ctrl_c, 530)
         assert command("--timesteps", "1000", "--n-envs", "2", "--seed", "5") == train_ppo.INTERRUPTED
-    assert "interrupted at 530 steps" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "interrupted at 530 steps" in said
+    assert "run it again to go on from step 400" in said
     assert load_policy(files.interrupt).training["timesteps"] == 530
     before = read_state(files.state)
     assert (before.counters.timesteps, before.counters.finished) == (400, False)
+    assert len(before.counters.window) == sum(int(row["timesteps"]) <= 400 for row in rows(files)) > 0
     assert before.counters.updates == 2 * 5
     best = load_policy(files.best).training["episode_return"]
 
@@ -147,19 +157,215 @@ def test_fresh_moves_earlier_files_aside(command: Command, files: RunFiles) -> N
     assert read_state(files.state).counters.run_seed == 1
 
 
-def test_changed_settings_are_listed_on_resume(
-    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with monkeypatch.context() as ctrl_c:
-        interrupt_at(ctrl_c, 50)
-        command("--timesteps", "1000", "--n-envs", "2")
+@pytest.fixture
+def unfinished(command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]) -> dict[Path, bytes]:
+    """A run stopped at 200 of 300 steps, rollouts of 100; what its files hold."""
+    with pytest.MonkeyPatch.context() as ctrl_c:
+        ctrl_c.setattr("greatwall.learning.presets.Preset.n_steps", property(lambda self: 50))
+        interrupt_at(ctrl_c, 250)
+        assert command("--timesteps", "300", "--n-envs", "2") == train_ppo.INTERRUPTED
     capsys.readouterr()
-    assert command("--variant", "one_life", "--seed", "8") == 2
+    return contents(files)
+
+
+def contents(files: RunFiles) -> dict[Path, bytes]:
+    paths = [*files.models.rglob("*"), *files.logs.rglob("*")]
+    return {path: path.read_bytes() for path in paths if path.is_file()}
+
+
+REFUSED: list[tuple[list[str], str]] = [
+    (["--seed", "8"], "seed 0 -> 8"),
+    (["--preset", "paper"], "preset.name default -> paper"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), REFUSED, ids=lambda value: str(value))
+def test_another_preset_or_seed_is_another_run(
+    options: list[str],
+    words: str,
+    unfinished: dict[Path, bytes],
+    command: Command,
+    files: RunFiles,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command(*options) == 2
     line = capsys.readouterr().err
     assert line.count("\n") == 1
-    assert "course.lives 3 -> 1" in line
-    assert "seed 0 -> 8" in line
+    assert words in line
     assert "--fresh" in line
+    assert contents(files) == unfinished
+
+
+TAKEN: list[tuple[list[str], list[str]]] = [
+    (["--variant", "one_life"], ["course.lives 3 -> 1"]),
+    (["--n-envs", "3"], ["preset.n_envs 2 -> 3"]),
+    (["--faults", "miss=0.1"], ["faults.miss 0.0 -> 0.1"]),
+    (["--look", "train:1", "--size", "1280x720"], ["screen.look standard -> train:1", "screen.size"]),
+    (["--timesteps", "400"], []),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), TAKEN, ids=lambda value: str(value))
+def test_other_settings_are_taken_and_listed(
+    options: list[str],
+    words: list[str],
+    unfinished: dict[Path, bytes],
+    command: Command,
+    files: RunFiles,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command(*options) == 0
+    out = capsys.readouterr().out
+    assert ("changed since:" in out) == bool(words)
+    for one in words:
+        assert one in out
+    assert read_state(files.state).counters.finished
+    assert command() == 0  # they are the run's own from now on
+    assert "changed" not in capsys.readouterr().out
+
+
+def test_a_run_goes_on_through_vision(
+    command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--timesteps", "100", "--n-envs", "1") == 0
+    assert command("--eyes", "vision", "--timesteps", "104", "--n-envs", "1") == 0
+    assert "eyes.kind truth -> vision" in capsys.readouterr().out
+    state = read_state(files.state)
+    assert (state.config["eyes"]["kind"], state.counters.timesteps) == ("vision", 104)
+    assert load_policy(files.final).training["eyes"] == "vision"
+
+
+def test_going_on_through_vision_takes_fewer_envs_unless_told(command: Command, files: RunFiles) -> None:
+    assert command("--timesteps", "32", "--n-envs", "16") == 0
+    state = read_state(files.state)
+    for options, n_envs in (({}, 16), ({"eyes": "vision"}, 4), ({"eyes": "vision", "n_envs": 9}, 9)):
+        settings = train_ppo.resolve(train_ppo.Arguments(**options), state)
+        assert settings.preset.n_envs == n_envs
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--variant", "one_life"], "course.lives 3 -> 1"),
+        (["--eyes", "vision"], "eyes.kind truth -> vision"),
+        (["--n-envs", "3"], "preset.n_envs 2 -> 3"),
+        (["--preset", "paper"], "preset.name default -> paper"),
+        (["--seed", "5", "--timesteps", "400"], "seed 0 -> 5"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_finished_run_does_not_pretend_to_heed_options(
+    options: list[str], words: str, command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--timesteps", "100", "--n-envs", "2") == 0
+    before = contents(files)
+    capsys.readouterr()
+    assert command(*options) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert words in line
+    assert "--fresh" in line
+    assert contents(files) == before
+
+
+def test_a_target_already_passed_is_said(
+    unfinished: dict[Path, bytes], command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--timesteps", "150") == 2
+    line = capsys.readouterr().err
+    assert "--timesteps" in line
+    assert "200" in line
+    assert contents(files) == unfinished
+
+
+def test_another_runs_logs_are_neither_moved_nor_written_into(
+    unfinished: dict[Path, bytes], files: RunFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = [
+        "--models",
+        str(tmp_path / "other"),
+        "--timesteps",
+        "50",
+        "--exam-episodes",
+        "0",
+        "--n-envs",
+        "2",
+    ]
+    for logs, options in ((files.logs, []), (files.logs, ["--fresh"])):
+        assert train_ppo.main([*other, "--logs", str(logs), *options]) == 2
+        line = capsys.readouterr().err
+        assert "another run" in line
+        assert line.count("\n") == 1
+    assert train_ppo.main([*other, "--logs", str(tmp_path / "logs-2")]) == 0
+    for option in ([], ["--fresh"]):  # a run that has a state, but not these logs
+        assert train_ppo.main([*other, "--logs", str(files.logs), *option, "--timesteps", "100"]) == 2
+    assert contents(files) == unfinished
+
+
+@pytest.mark.parametrize("options", [["--preset", "magic"], ["--faults", "miss=2"], ["--eyes", "vision"]])
+def test_starting_over_with_a_mistake_moves_nothing(
+    options: list[str],
+    unfinished: dict[Path, bytes],
+    command: Command,
+    files: RunFiles,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(_config: Config) -> None:
+        raise ConfigError("no weights")
+
+    monkeypatch.setattr(train_ppo, "build_eyes", missing)
+    assert command("--fresh", *options) == 2
+    assert contents(files) == unfinished
+
+
+def test_policies_without_a_state_are_moved_and_said(
+    unfinished: dict[Path, bytes], command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    best = files.best if files.best.exists() else files.interrupt
+    files.state.unlink()
+    assert command("--timesteps", "50", "--n-envs", "2") == 2  # the logs are whose?
+    assert "--logs" in capsys.readouterr().err
+    files.logs.rename(files.logs.with_name("kept"))
+    assert command("--timesteps", "50", "--n-envs", "2") == 0
+    assert "policies without a state" in capsys.readouterr().out
+    (old,) = files.models.glob("old-*")
+    assert (old / best.name).exists()
+
+
+def test_a_broken_state_is_no_obstacle_to_starting_over(
+    unfinished: dict[Path, bytes], command: Command, files: RunFiles
+) -> None:
+    files.state.write_bytes(b"junk")
+    assert command("--timesteps", "50", "--n-envs", "2", "--fresh") == 0
+    (old,) = files.models.glob("old-*")
+    assert (old / files.state.name).read_bytes() == b"junk"
+    assert (old / "monitor.csv").exists()
+
+
+def test_an_interrupted_fresh_run_is_not_told_to_start_over_again(
+    unfinished: dict[Path, bytes],
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    interrupt_at(monkeypatch, 10)
+    assert command("--timesteps", "100", "--n-envs", "2", "--fresh") == train_ppo.INTERRUPTED
+    assert "run it again without --fresh to go on from step 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--n-envs", "1", "--timesteps", "251"],
+        ["--preset", "paper", "--timesteps", "101"],
+        ["--n-envs", "2", "--timesteps", "514"],
+    ],
+    ids=" ".join,
+)
+def test_a_prime_number_of_steps_trains(options: list[str], command: Command, files: RunFiles) -> None:
+    assert command(*options) == 0
+    asked = int(options[-1])
+    assert asked <= read_state(files.state).counters.timesteps <= asked + 4
 
 
 BAD: list[tuple[str, list[str]]] = [
@@ -167,6 +373,7 @@ BAD: list[tuple[str, list[str]]] = [
     ("--timesteps", ["--timesteps", "-5"]),
     ("--n-envs", ["--n-envs", "0"]),
     ("--seed", ["--seed", "-1"]),
+    ("--seed: expected 0 to", ["--seed", str(2**32)]),
     ("unknown preset", ["--preset", "magic"]),
     ("variant", ["--variant", "moon"]),
     ("--exam-episodes", ["--exam-episodes", "-1"]),
@@ -206,15 +413,31 @@ def test_a_corrupt_state_is_one_line_and_stays(
     assert files.state.read_bytes() == content
 
 
-def test_equal_seeds_train_equal_policies(
-    command: Command, files: RunFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def weights() -> dict[str, Any]:
-        assert command("--timesteps", "200", "--n-envs", "2", "--seed", "4", "--fresh") == 0
-        network = load_policy(files.final).network
-        return {name: tensor.tolist() for name, tensor in network.state_dict().items()}
+def test_equal_seeds_train_equal_policies(command: Command, files: RunFiles) -> None:
+    def weights(folder: str) -> dict[str, Any]:
+        options = ["--models", str(files.models / folder), "--logs", str(files.logs / folder)]
+        assert command("--timesteps", "200", "--n-envs", "2", "--seed", "4", *options) == 0
+        final = files.models / folder / files.final.name
+        return policy_tensors(load_policy(final).network)
 
-    assert json.dumps(weights()) == json.dumps(weights())
+    one, other = weights("one"), weights("other")
+    for name, tensor in one.items():
+        np.testing.assert_array_equal(tensor, other[name], err_msg=name)
+
+
+def test_ctrl_c_while_libraries_are_imported_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    script = Path(train_ppo.__file__)
+    done = subprocess.run(
+        [sys.executable, str(script), "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stdout + done.stderr == ""
 
 
 def test_the_paper_preset_trains(command: Command, files: RunFiles) -> None:
@@ -222,22 +445,15 @@ def test_the_paper_preset_trains(command: Command, files: RunFiles) -> None:
     assert load_policy(files.final).spec.extractor == "flat"
 
 
-def test_the_exam_is_one_table(files: RunFiles, capsys: pytest.CaptureFixture[str]) -> None:
-    from rich.console import Console
-
-    from greatwall.assembly import make_config
-    from greatwall.learning.exam import exam_parts, sit_exam
-    from greatwall.players import make_player
-
-    assert [(part.eyes, part.episodes, part.max_distance_m) for part in exam_parts(20)] == [
-        ("truth", 20, 0),
-        ("vision", 3, 1500),
-    ]
-    config = make_config(eyes="truth")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("greatwall.learning.exam.exam_parts", lambda n: exam_parts(n)[:1])
-        found = sit_exam(config, [("random", make_player("random", config))], 2, Console(width=120))
-    assert [one.seed for one in found[("random", "truth")]] == [2_000_000, 2_000_001]
+def test_a_finished_run_sits_the_exam_again_when_asked(
+    command: Command, files: RunFiles, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("greatwall.learning.exam.exam_parts", lambda n: exam_parts(n)[:1])
+    assert command("--timesteps", "100", "--n-envs", "2") == 0
+    before = contents(files)
+    assert "exam: " not in capsys.readouterr().out
+    assert command("--exam-episodes", "1") == 0
     out = capsys.readouterr().out
     assert out.count("exam: ") == 1
-    assert "random" in out
+    assert "trained" in out
+    assert contents(files) == before

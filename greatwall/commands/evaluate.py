@@ -1,4 +1,4 @@
-"""`python -m greatwall evaluate`: a policy or a hand-written player on many courses, table and JSON.
+"""`python -m greatwall evaluate`: policies or hand-written players on many courses, tables and JSON.
 
 Main thread; on the game clock it runs the Worker's stages, on the wall clock the Worker has its own.
 """
@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Console
 
 from config import Config
 from game_env import GreatWallEnv
 from greatwall.assembly import (
+    STANDARD_COURSE,
     build_device,
     build_env,
     build_eyes,
@@ -24,13 +25,15 @@ from greatwall.assembly import (
     parse_size,
     parse_variants,
 )
+from greatwall.commands.comparison import add_human_row, comparison_json, comparison_table, deaths_table
+from greatwall.commands.human_scores import HumanRun, read_runs
 from greatwall.commands.output import check_output, write_json
-from greatwall.contracts import Frame, TickedDevice
+from greatwall.contracts import Frame, Player, TickedDevice
 from greatwall.errors import ConfigError
 from greatwall.eyes.faults import parse_faults
 from greatwall.learning.evaluation import EpisodeResult, play_episode, report
 from greatwall.learning.exam import add_row, results_table
-from greatwall.players import make_player
+from greatwall.players import give_truth, make_player
 from ppo_acting import Worker
 
 TABLE_WIDTH = 110
@@ -38,10 +41,14 @@ TABLE_WIDTH = 110
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Let a policy file, or the rule, random or idle player, play courses of consecutive seeds."""
+    """Let a policy file or a built-in player play courses of consecutive seeds, or two play the same ones."""
 
-    policy: str
-    """policy file, or rule, random, idle"""
+    policy: str = ""
+    """policy file, or rule, rule207, random, idle, oracle"""
+    compare: tuple[str, str] | None = None
+    """instead: two of these, on the same courses; their differences are judged course by course"""
+    human: Path | None = None
+    """add a person's scores on this course to the table, from the file that play wrote"""
     eyes: Literal["truth", "vision"] = "truth"
     """truth: the game's own state; vision: detector, ground scan and OCR"""
     episodes: int = 20
@@ -74,22 +81,63 @@ class Evaluate:
         check_output(self.json, "--json")
         check_output(self.video, "--video")
         config = self._config()
-        player = make_player(self.policy, config)
+        players = [(name, make_player(name, config)) for name in self._names()]
+        people = self._human_runs()
         console = Console()
         if not console.is_terminal:
             console = Console(width=TABLE_WIDTH)
-        seeds = range(self.seed, self.seed + self.episodes)
+        found = [self._play(config, player, console) for _, player in players]
+        specs = self._names()
+        table = results_table(f"{' and '.join(specs)} on {self.device}, seeds from {self.seed:,}")
+        names = _row_names([player.name for _, player in players])
+        for name, results in zip(names, found, strict=True):
+            add_row(table, name, self.eyes, results, self.max_distance)
+        if people:
+            add_human_row(table, people)
+        console.print(table)
+        console.print(deaths_table(dict(zip(names, found, strict=True))))
+        if self.compare is not None:
+            console.print(comparison_table((names[0], names[1]), found[0], found[1]))
+        if self.json is not None:
+            write_json(self.json, self._report(found))
+        return 0
+
+    def _names(self) -> tuple[str, ...]:
+        """The players asked for: one, or the two to compare."""
+        if bool(self.policy) == (self.compare is not None):
+            both = f"--policy {self.policy} and --compare" if self.policy else "neither"
+            raise ConfigError(f"expected --policy PLAYER or --compare A B, found {both}; give one of them")
+        return self.compare or (self.policy,)
+
+    def _play(self, config: Config, player: Player, console: Console) -> list[EpisodeResult]:
         results: list[EpisodeResult] = []
         with self._env(config) as env, console.status("") as status:
-            for seed in seeds:
+            give_truth(player, env.save_game)
+            for seed in range(self.seed, self.seed + self.episodes):
                 status.update(f"{player.name}: episode {len(results) + 1} of {self.episodes}")
                 results.append(play_episode(env, player, seed))
-        table = results_table(f"{self.policy} on {self.device}, seeds from {self.seed:,}")
-        add_row(table, player.name, self.eyes, results, self.max_distance)
-        console.print(table)
-        if self.json is not None:
-            write_json(self.json, report(self.policy, self.eyes, self.seed, results))
-        return 0
+        return results
+
+    def _human_runs(self) -> list[HumanRun]:
+        if self.human is None:
+            return []
+        course = ",".join(parse_variants(self.variant)) or STANDARD_COURSE
+        runs = [run for run in read_runs(self.human) if run.course == course]
+        if not runs:
+            raise ConfigError(
+                f"--human: expected runs on the course {course}, found none in {self.human}; play one: "
+                f"python -m greatwall play --variant {course}"
+            )
+        return runs
+
+    def _report(self, found: list[list[EpisodeResult]]) -> dict[str, Any]:
+        reports = [
+            report(name, self.eyes, self.seed, results)
+            for name, results in zip(self._names(), found, strict=True)
+        ]
+        if self.compare is None:
+            return reports[0]
+        return {"players": reports, "difference": comparison_json(self.compare, found[0], found[1])}
 
     def _config(self) -> Config:
         for name, value, low in (
@@ -99,6 +147,8 @@ class Evaluate:
             if value < low:
                 raise ConfigError(f"{name}: expected {low} or more, found {value}; change the number")
         check_seed(self.seed, self.episodes)
+        if self.video is not None and self.compare is not None:
+            raise ConfigError("--video: expected --policy PLAYER, found --compare; film one player at a time")
         if self.video is not None and self.clock != "game":
             raise ConfigError("--video: expected --clock game, found wall; films are taken tick by tick")
         return make_config(
@@ -139,6 +189,13 @@ class Evaluate:
                 yield env
         finally:
             env.close()
+
+
+def _row_names(names: list[str]) -> list[str]:
+    """Names that differ: two files of one name are numbered."""
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} {number}" for number, name in enumerate(names, 1)]
 
 
 COMMAND = Evaluate

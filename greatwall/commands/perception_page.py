@@ -136,8 +136,8 @@ def _runtimes(result: Result) -> str:
         (
             f"{row['input'][0]}x{row['input'][1]}",
             f"{row['runtime']} {row['numbers']}",
-            _number(row["network_ms"]["p50"], 2),
-            _number(row["detect_ms"]["p50"], 2),
+            f"{row['network_ms']['p10']:.1f} / {row['network_ms']['p50']:.1f}",
+            f"{row['detect_ms']['p10']:.1f} / {row['detect_ms']['p50']:.1f}",
             _number(row["f1_min"], 3),
             _number(row["mean_iou_part"], 3),
             _number(row["map50_95"], 3),
@@ -161,10 +161,10 @@ def _runtimes(result: Result) -> str:
 def _cost(result: Result) -> str:
     keys = ("wall_ms", "cpu_ms")
     rows = [
-        (row["how"], *(f"{row[key]['p50']:.1f} / {row[key]['p95']:.1f}" for key in keys))
+        (row["how"], *(f"{row[key]['p10']:.1f} / {row[key]['p50']:.1f}" for key in keys))
         for row in result["rows"]
     ]
-    return _table(("four fields through", "ms p50 / p95", "CPU ms p50 / p95, children included"), rows)
+    return _table(("four fields through", "ms p10 / p50", "CPU ms p10 / p50, children included"), rows)
 
 
 def _soak(result: Result) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import cv2
 
 from config import TICK_HZ, Config, GameProfile
 from greatwall.assembly import STANDARD_COURSE, make_config, parse_size, parse_variants
+from greatwall.commands.human_scores import SCORES, add_run, read_runs, run_of
 from greatwall.device.simulator import SimulatedDevice
 from greatwall.errors import GreatWallError
 from greatwall.game.scene import scene_of
@@ -40,6 +42,8 @@ class Play:
     """of its frames, WIDTHxHEIGHT px"""
     compress: Literal["none", "jpeg", "h264"] = "none"
     """what its frames go through: h264 shows what a phone's stream does to them"""
+    scores: Path = SCORES
+    """every finished run is added to this file; evaluate --human FILE puts them into its table"""
 
     def run(self) -> int:
         names = parse_variants(self.variant)
@@ -58,16 +62,18 @@ class Play:
             )
         low, high = config.delays.touch_to_effect_s
         course = ", ".join(names) or STANDARD_COURSE
+        if self.scores.exists():
+            read_runs(self.scores)  # a foreign file is refused before the game, not after it
         print(f"{WINDOW}: {KEYS}.")
         print(f"Touches take {1000 * low:.0f}-{1000 * high:.0f} ms here ({course}).")
-        _play(config)
+        _play(config, Scorer(self.scores, ",".join(names) or STANDARD_COURSE))
         return 0
 
 
 COMMAND = Play
 
 
-def _play(config: Config) -> None:
+def _play(config: Config, scorer: Scorer) -> None:
     """Show, wait, touch, until the person leaves."""
     device = SimulatedDevice(config)
     finger = _Finger(device)
@@ -80,6 +86,7 @@ def _play(config: Config) -> None:
     try:
         while True:
             view = device.view()
+            scorer.see(view.page, device)
             if paused:
                 view = view._replace(page=Page.PAUSED)
             if view != shown:
@@ -140,6 +147,22 @@ def _swipe_at_enemy(view: View, config: Config) -> tuple[float, float, float, fl
     scale = profile.shoot_offset_px / far
     lift = profile.shoot_y_offset_px if far > profile.distance_switch_px else 0
     return x, y, x + far_x * scale, y + far_y * scale + lift
+
+
+class Scorer:
+    """Adds a run to the file of scores when it ends."""
+
+    def __init__(self, path: Path, course: str) -> None:
+        self._path, self._course = path, course
+        self._page = Page.TITLE
+
+    def see(self, page: Page, device: SimulatedDevice) -> None:
+        """Told the page of every frame; a run ends where PLAYING gives way to FALLEN."""
+        if page is Page.FALLEN and self._page is Page.PLAYING:
+            run = run_of(self._course, device.facts())
+            add_run(self._path, run)
+            print(f"{run.distance_m:,} m, {run.coins} coins, {run.kills} kills; added to {self._path}")
+        self._page = page
 
 
 class _Finger:

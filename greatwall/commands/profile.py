@@ -17,6 +17,7 @@ import tyro
 from rich.console import Console
 
 from config import GREAT_WALL, GameProfile, HudField, RestartTap
+from greatwall.commands.output import write_json
 from greatwall.contracts import HUD_FIELDS, FrameArray
 from greatwall.device.video import read_picture
 from greatwall.errors import ConfigError, FileFormatError
@@ -35,8 +36,7 @@ class Write:
     def run(self) -> int:
         if self.file.exists() or not self.file.absolute().parent.is_dir():
             raise ConfigError(f"expected a new file in a folder that exists, found {self.file}; name another")
-        text = json.dumps(dataclasses.asdict(GREAT_WALL), indent=1) + "\n"
-        self.file.write_text(text, encoding="utf-8")
+        write_json(self.file, dataclasses.asdict(GREAT_WALL))
         Console(soft_wrap=True).print(f"wrote {self.file}: edit it, then look: profile show", highlight=False)
         return 0
 

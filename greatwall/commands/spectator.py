@@ -6,7 +6,6 @@ goes on. A policy may be asked what it would do; the device ignores the touches.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -46,11 +45,6 @@ class SpectatorEnv(GreatWallEnv):
                 self.worker.recover()
             except (DeviceLost, WorkerError, Interruption) as cause:
                 raise _end_or_error(cause) from cause
-
-    def _begin_bookkeeping(self) -> None:
-        super()._begin_bookkeeping()
-        if not self._lives_log:  # the game on the screen may show no lives
-            self._lives_log.append((-math.inf, 0))
 
     def _interrupted(self, cause: Interruption) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
         if isinstance(cause.__cause__, RecordingEnded):

@@ -12,7 +12,7 @@ from greatwall.learning.presets import Preset
 from greatwall.learning.training_state import TrainingState, differences, filled
 
 FIXED = ("preset.name ", "preset.network", "seed ")  # another run begins with these
-SCORED = ("course.", "delays.", "faults.", "reward.", "env.", "variants ", "device ", "profile.")
+SCORED = ("course.", "delays.", "faults.", "reward.", "env.", "variants ", "device ", "profile.name ")
 
 
 @dataclass(frozen=True)

@@ -87,14 +87,16 @@ class RunFiles:
             )
 
     def run_of_logs(self) -> str | None:
-        """The id in the first line of monitor.csv; None where there is no such file or line."""
+        """The id in the first line of monitor.csv, empty where there is none; None without that file."""
         try:
             with open(self.episodes, encoding="utf-8") as file:
                 header = json.loads(file.readline(500).lstrip("#"))
-        except (OSError, ValueError):
+        except FileNotFoundError:
             return None
+        except (OSError, ValueError):
+            return ""
         found = header.get("run") if isinstance(header, dict) else None
-        return found if isinstance(found, str) else None
+        return found if isinstance(found, str) else ""
 
     def set_aside(self) -> Path | None:
         """Move every file of an earlier run into `models/old-<time>/`; None when there is none.

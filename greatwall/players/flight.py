@@ -64,3 +64,17 @@ def window_across(course: CourseConfig, x1: float, x2: float, seen_at_s: float, 
     enters = seen_at_s + (x1 - hard_left) / speed_px_s
     leaves = seen_at_s + (x2 - hard_right + GAP_SLACK_PX) / speed_px_s
     return Window(leaves - air_time_s(course), enters)
+
+
+def both_in_turn(first: Window, second: Window, air_s: float, spread_s: float) -> Window:
+    """`first`, narrowed so that the second hazard can be cleared too, in the same jump or in a next one.
+
+    `air_s` is a jump's length, `spread_s` that of the touch delay: a shared window longer than it will do.
+    """
+    both = first.meet(second)
+    in_time = first.meet(Window(-math.inf, second.late_s - air_s))
+    if both.length_s > 0 and both.length_s >= min(in_time.length_s, spread_s):
+        return both
+    if in_time.length_s > 0:
+        return in_time
+    return both if both.length_s > 0 else first

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from config import Config
 from greatwall.contracts import Action, FloatArray, GameObject, Perception
-from greatwall.players.flight import Window, air_time_s, window_across, window_over
+from greatwall.players.flight import Window, air_time_s, both_in_turn, window_across, window_over
 
 ARROW_REACH_PX = 1450.0  # an arrow aimed high lands about 1,500 px ahead
 ALOFT_PX = 12.0  # lower is on the ground: a detector is not sure of the last few px
@@ -149,19 +149,9 @@ class RulePlayer:
             return math.inf
         first = ahead[0].meet(Window(landing_s, math.inf))
         if len(ahead) > 1:
-            first = self._with_next(first, ahead[1])
+            first = both_in_turn(first, ahead[1], self._air_s, self._delay_s.length_s)
         aim = first.early_s + self._settings.aim * first.length_s
         return aim - self._delay_s.middle_s
-
-    def _with_next(self, first: Window, second: Window) -> Window:
-        """Narrow the first window so that the second hazard can be cleared too, in one jump or two."""
-        both = first.meet(second)
-        in_time = first.meet(Window(-math.inf, second.late_s - self._air_s))
-        if both.length_s > 0 and both.length_s >= min(in_time.length_s, self._delay_s.length_s):
-            return both
-        if in_time.length_s > 0:
-            return in_time
-        return both if both.length_s > 0 else first
 
     def _target(self, perception: Perception) -> GameObject:
         """The nearest enemy still ahead: the one the Worker aims at."""

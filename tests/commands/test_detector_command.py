@@ -26,6 +26,8 @@ def test_score_writes_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("arguments", "words"),
     [
         (["score", "--frames", "-1"], "frames: expected 1 or more, found -1"),
+        (["score", "--seed", "-1"], "--seed: expected 0 to"),
+        (["score", "--json", "no/such/folder/x.json"], "--json: expected a folder that exists"),
         (["score", "--weights", "none.onnx"], "found none; train them with"),
         (["train", "--epochs", "0"], "epochs: expected 1 or more"),
         (["train", "--frames", "5", "--seed", "1000000"], "seeds from 1,000,000 on"),

@@ -337,6 +337,7 @@ BAD: dict[str, str] = {
     "jitter=1000": "faults.jitter: expected 0 to 200 px",
     "seed=1.5": "expected a number after seed=",
     "seed=-1": "expected seed 0 or more",
+    "seed=4294967296": "faults.seed: expected 0 to 4294967295",
 }
 
 

@@ -18,6 +18,7 @@ from greatwall.learning.training_envs import (
     LearningReward,
     TrainingEpisodes,
     build_training_envs,
+    episode_actions,
     episode_numbers,
 )
 
@@ -73,6 +74,31 @@ def test_episodes_follow_from_run_seed_env_and_number_alone() -> None:
 
     assert courses(0)[1:] == courses(1)[:2]
     assert courses(0) == [training_seed(4, 2, n) for n in range(3)]
+
+
+def test_a_game_under_way_is_played_again_to_where_it_was() -> None:
+    preset = PRESETS["default"].with_envs(2)
+    config = preset.apply(make_config(eyes="truth", variants=("one_life",)))
+    rng = np.random.default_rng(3)
+    orders = rng.choice(3, size=(400, 2), p=[0.8, 0.15, 0.05])
+
+    def play(envs: LearningReward, part: Any) -> list[Any]:
+        return [[np.array(one).tolist() for one in envs.step(actions)[:3]] for actions in part]
+
+    whole = build_training_envs(config, preset, 5)
+    whole.reset()
+    play(whole, orders[:150])
+    first, replays = episode_numbers(whole), episode_actions(whole)
+    rest = play(whole, orders[150:])
+    whole.close()
+    assert max(map(len, replays)) > 0
+    assert any(done for _, _, dones in rest for done in dones)
+
+    again = build_training_envs(config, preset, 5, first, replays)
+    again.reset()
+    assert episode_actions(again) == replays
+    assert play(again, orders[150:]) == rest
+    again.close()
 
 
 def test_the_last_step_tells_run_terms_and_course_and_others_tell_nothing() -> None:

@@ -115,6 +115,10 @@ def hostile_files(folder: Path) -> dict[str, Path]:
     }
     for number, (name, content) in enumerate(members.items()):
         names[name] = zip_of(folder / f"zip{number}", content)
+    for number, compression in enumerate((zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)):
+        names["compressed in a way it never is" + " " * number] = folder / f"squeezed{number}"
+        with zipfile.ZipFile(folder / f"squeezed{number}", "w", compression) as file:
+            file.writestr("a.json", ok)
     return names
 
 
@@ -128,6 +132,23 @@ def test_every_hostile_file_is_one_line_and_runs_nothing(tmp_path: Path) -> None
         assert "expected a thing" in message
         assert message.endswith("make one")
     assert RAN == []
+
+
+def test_a_file_with_any_byte_changed_is_read_or_refused(tmp_path: Path) -> None:
+    tensors = {"w": np.arange(40, dtype=np.float32), "v": np.ones((2, 2))}
+    write_archive(tmp_path / "whole", "a.json", {"x": 1}, tensors)
+    whole, changed = (tmp_path / "whole").read_bytes(), tmp_path / "changed"
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place in range(len(whole)):
+        data = bytearray(whole)
+        data[place] = int(rng.integers(256))
+        changed.write_bytes(bytes(data))
+        try:
+            read(changed)
+        except FileFormatError:
+            refused += 1
+    assert refused > len(whole) / 2
 
 
 def test_a_failed_write_leaves_the_old_file_whole_and_no_rubbish(tmp_path: Path) -> None:
@@ -151,8 +172,14 @@ def test_a_write_that_breaks_midway_leaves_the_old_file_whole(
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
+    def ctrl_c(_descriptor: int) -> None:
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(module.os, "fsync", full)
     with pytest.raises(ConfigError, match="No space left"):
+        write_archive(path, "a.json", {"version": 2}, {"w": np.ones(3)})
+    monkeypatch.setattr(module.os, "fsync", ctrl_c)
+    with pytest.raises(KeyboardInterrupt):
         write_archive(path, "a.json", {"version": 2}, {"w": np.ones(3)})
     monkeypatch.undo()
     assert read(path)[0] == {"version": 1}
