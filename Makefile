@@ -60,7 +60,7 @@ soak: ## ten minutes on the wall clock without windows: rates, frame age, overru
 	@mkdir -p logs
 	@$(RUN) ppo_acting.py --headless --seconds 600 --json logs/soak.json $(ARGS)
 
-detector: ## train the detector from random weights and score it
+detector: ## train a detector from random weights into models/new and score it
 	@$(SETUP) run
 	@$(RUN) -m greatwall detector train $(ARGS)
 

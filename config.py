@@ -160,9 +160,9 @@ class CourseConfig:
     def __post_init__(self) -> None:
         _check(self.lives >= 1, "course.lives", "1 or more", self.lives)
         _check(
-            len(self.feature_weights) == 5 and min(self.feature_weights) >= 0,
+            len(self.feature_weights) == 5 and min(self.feature_weights) >= 0 < sum(self.feature_weights),
             "course.feature_weights",
-            "five weights of 0 or more",
+            "five weights of 0 or more, not all 0",
             self.feature_weights,
         )
 

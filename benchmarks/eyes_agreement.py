@@ -31,7 +31,7 @@ from greatwall.commands import run_command
 from greatwall.commands.bench import machine
 from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import HUD_FIELDS, Frame, Gap, HudRead, Perception, Sight
-from greatwall.data.visibility import visible_boxes
+from greatwall.data.visibility import rider_class, visible_boxes
 from greatwall.errors import ConfigError
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.eyes.truth import TruthEyes
@@ -43,6 +43,7 @@ from rule_engine import RuleEngine
 
 NEAR_PX = 500.0  # nearest distances are compared where the truth is closer than this
 DISTANCE_TOLERANCE_PX = 10.0
+STRICT_TOLERANCE_PX = 5.0
 EDGE_TOLERANCE_PX = 6.0
 CENTER_PX = 20.0
 RESULT = Path(__file__).with_suffix(".json")
@@ -162,7 +163,7 @@ class BothEyes:
 
     def _compare_boxes(self, true: Sight, seen: Sight) -> None:
         width = true.ground.width
-        wanted = visible_boxes(true.objects, self._profile.play_band, width)
+        wanted = visible_boxes(true.objects, self._profile.play_band, width, rider_class(self._profile))
         for name in self._profile.classes:
             truth = as_boxes([box[1:] for box in wanted if box[0] == name])
             found = as_boxes([(o.x, o.y, o.x2, o.y2) for o in seen.objects if o.category == name])
@@ -202,10 +203,12 @@ def summary(tally: Tally) -> dict[str, Any]:
         },
         "nearest_under_500_px": {
             "within_10_px": _share(int((all_errors <= DISTANCE_TOLERANCE_PX).sum()), len(all_errors)),
+            "within_5_px": _share(int((all_errors <= STRICT_TOLERANCE_PX).sum()), len(all_errors)),
             **{
                 kind: {
                     "compared": len(values),
                     "within_10_px": _share(int((values <= DISTANCE_TOLERANCE_PX).sum()), len(values)),
+                    "within_5_px": _share(int((values <= STRICT_TOLERANCE_PX).sum()), len(values)),
                     "error_p50_px": round(float(np.percentile(values, 50)), 2) if len(values) else None,
                     "error_p95_px": round(float(np.percentile(values, 95)), 2) if len(values) else None,
                     "missed": tally.nearest[kind, "missed"],
@@ -314,6 +317,7 @@ def show(figures: dict[str, Any]) -> None:
         ("terrain: ground cells found", "99.9 %", figures["terrain"]["ground_found"]),
         ("gap edges within 6 px", "all", figures["gaps"]["edges_within_6_px"]),
         ("nearest distances within 10 px", "95 %", figures["nearest_under_500_px"]["within_10_px"]),
+        ("nearest distances within 5 px", "99 %", figures["nearest_under_500_px"]["within_5_px"]),
         ("HUD values exact, raw", "99 %", figures["hud"]["raw_exact"]),
         ("HUD values exact, believed", "99 %", figures["hud"]["believed_exact"]),
         ("cliff flag agrees", "", figures["cliff_flag_agrees"]),

@@ -2,8 +2,8 @@
 
     python benchmarks/perception.py [--frames 1000] [--only standard] [--weights FILE]
 
-Each screen is one file in benchmarks/perception. Nothing here was trained on: the looks are of families
-the training never takes from, the sizes are none of its sizes, the seeds are test seeds. Main thread.
+Each screen is one file in benchmarks/perception. The seeds are test seeds; the looks that begin with unseen
+are none of the training's; of the sizes 1920x1080 alone was trained on. Main thread.
 """
 
 from __future__ import annotations

@@ -9,22 +9,26 @@ has made it hard, so that they are short: a saved game is moved there before it 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import tyro
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from rich.console import Console
 from rich.table import Table
 
 from config import Config
 from game_env import GreatWallEnv
-from greatwall.assembly import build_env, make_config, parse_variants
+from greatwall.assembly import STANDARD_COURSE, build_env, make_config, parse_variants
+from greatwall.commands import run_command
+from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import Player
 from greatwall.game.course import FIRST_FEATURE_X
 from greatwall.learning.seeds import TEST_START, VALIDATION_START
@@ -34,14 +38,16 @@ from greatwall.players.oracle import OraclePlayer, OracleSettings
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Players:
     """Measure players of the standard course, or of a variant."""
 
     players: tuple[str, ...] = ("random", "rule207", "rule", "oracle")
     """built-in players or policy files"""
-    episodes: int = 20
+    episodes: int = 100
     """courses for each, of validation seeds and of test seeds"""
-    lookahead: tuple[float, ...] = (3.0, 6.0)
+    oracle_episodes: int = 20
+    """as many for the oracle, which thinks longer"""
+    lookahead: tuple[float, ...] = (4.0, 8.0)
     """s that the oracle looks ahead, side by side; none leaves this part out"""
     lookahead_episodes: int = 20
     """courses for that, validation seeds"""
@@ -51,6 +57,36 @@ class Arguments:
     """named changes of the game, separated by commas; standard is none"""
     json: Path | None = None
     """write everything here"""
+
+    def run(self) -> int:
+        """Ride, print the table, write the file."""
+        check_output(self.json, "--json")
+        config = make_config(variants=parse_variants(self.variant))
+        env = build_env(config)
+        console = Console()
+        if not console.is_terminal:
+            console = Console(width=110)
+        table = Table(title=f"players on the course {self.variant or STANDARD_COURSE}")
+        for column in ("player", "seeds", "distance m", "IQM", "95 % of IQM", "return", "deaths", "s each"):
+            table.add_column(column)
+        found: dict[str, Any] = {"machine": machine(), "variant": self.variant, "players": {}}
+        try:
+            for name in self.players:
+                player = make_player(name, config)
+                for kind, first in (("validation", VALIDATION_START), ("test", TEST_START)):
+                    count = self.oracle_episodes if name == "oracle" else self.episodes
+                    one = measure(env, player, range(first, first + count))
+                    found["players"].setdefault(name, {})[kind] = one
+                    add_row(table, name, kind, one)
+                    console.print(f"{name}, {kind}: {one['distance_m']['mean']:,.0f} m", highlight=False)
+            if self.lookahead:
+                found["lookahead"] = look_ahead(self, config, env, table)
+        finally:
+            env.close()
+            console.print(table)
+        if self.json is not None:
+            write_json(self.json, found)
+        return 0
 
 
 def moved_to(env: GreatWallEnv, seed: int, start_m: int) -> dict[str, Any]:
@@ -81,9 +117,7 @@ def ride(env: GreatWallEnv, player: Player, seed: int, start_m: int = 0) -> tupl
     return int(facts["distance_m"]), total, str(facts["death"])
 
 
-def measure(
-    env: GreatWallEnv, player: Player, seeds: Sequence[int], start_m: int = 0
-) -> dict[str, Any]:
+def measure(env: GreatWallEnv, player: Player, seeds: Sequence[int], start_m: int = 0) -> dict[str, Any]:
     """All courses of one player: summaries, deaths, and seconds a course."""
     began_s = time.perf_counter()
     rides = [ride(env, player, seed, start_m) for seed in seeds]
@@ -98,18 +132,18 @@ def measure(
     }
 
 
-def look_ahead(arguments: Arguments, config: Config, env: GreatWallEnv, table: Table) -> dict[str, Any]:
+def look_ahead(asked: Players, config: Config, env: GreatWallEnv, table: Table) -> dict[str, Any]:
     """The oracle with one look-ahead after another, on the same courses."""
-    seeds = range(VALIDATION_START + 100, VALIDATION_START + 100 + arguments.lookahead_episodes)
+    seeds = range(VALIDATION_START + 100, VALIDATION_START + 100 + asked.lookahead_episodes)
     found: dict[str, Any] = {}
-    for seconds in arguments.lookahead:
+    for seconds in asked.lookahead:
         oracle = OraclePlayer(config, OracleSettings(seconds))
-        one = measure(env, oracle, seeds, arguments.start)
+        one = measure(env, oracle, seeds, asked.start)
         found[f"{seconds:g}"] = one
-        add_row(table, f"oracle, {seconds:g} s ahead", f"from {arguments.start:,} m", one)
+        add_row(table, f"oracle, {seconds:g} s ahead", f"from {asked.start:,} m", one)
     values = [mean(one["distances_m"]) for one in found.values()]
-    changes = [round(after / before - 1, 4) for before, after in zip(values, values[1:], strict=False)]
-    return {"start_m": arguments.start, "by_lookahead_s": found, "change_of_mean": changes}
+    changes = [round(after / before - 1, 4) for before, after in pairwise(values)]
+    return {"start_m": asked.start, "by_lookahead_s": found, "change_of_mean": changes}
 
 
 def add_row(table: Table, name: str, seeds: str, one: dict[str, Any]) -> None:
@@ -128,31 +162,5 @@ def add_row(table: Table, name: str, seeds: str, one: dict[str, Any]) -> None:
     )
 
 
-def main(arguments: Arguments) -> int:
-    """Ride, print the table, write the file."""
-    config = make_config(variants=parse_variants(arguments.variant))
-    env = build_env(config)
-    console = Console() if Console().is_terminal else Console(width=110)
-    table = Table(title=f"players on {arguments.variant or 'the standard course'}")
-    for column in ("player", "seeds", "distance m", "IQM", "95 % of IQM", "return", "deaths", "s each"):
-        table.add_column(column)
-    found: dict[str, Any] = {"variant": arguments.variant, "players": {}}
-    try:
-        for name in arguments.players:
-            player = make_player(name, config)
-            for kind, first in (("validation", VALIDATION_START), ("test", TEST_START)):
-                one = measure(env, player, range(first, first + arguments.episodes))
-                found["players"].setdefault(name, {})[kind] = one
-                add_row(table, name, kind, one)
-        if arguments.lookahead:
-            found["lookahead"] = look_ahead(arguments, config, env, table)
-    finally:
-        env.close()
-        console.print(table)
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(tyro.cli(Arguments)))
+    sys.exit(run_command(Players, sys.argv[1:], "python benchmarks/players.py"))

@@ -48,6 +48,7 @@ RANKING_START = VALIDATION_START + 100  # the training's own validation plays th
 RESULT = Path(__file__).with_suffix(".json")
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "learning.png"
 CURVE_STEPS = 5_000  # training episodes are averaged over this many steps
+TABLE_WIDTH = 110  # where there is no terminal to ask
 HAND_WRITTEN = ("rule", "random")
 
 Scores = dict[str, list[float]]  # distance_m and return of each episode
@@ -97,6 +98,8 @@ class Benchmark:
         check_output(picture_path, "--picture")
         torch.set_num_threads(1)
         console = Console()
+        if not console.is_terminal:
+            console = Console(width=TABLE_WIDTH)
         with tempfile.TemporaryDirectory() as folder:
             result = measure(chosen, self, Path(folder), console)
         console.print(ranking_table(result))

@@ -234,7 +234,7 @@ def seeing(figures: dict[str, Figures], words: Words) -> str:
             "",
             detector,
             "",
-            _command("python -m greatwall detector score"),
+            _command(f"python -m greatwall detector score --frames {exam['frames']} --seed {exam['seed']}"),
         ]
     )
 

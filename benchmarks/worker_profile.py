@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shlex
 import sys
 import threading
 import time
@@ -254,10 +255,10 @@ def measure(options: Profile) -> dict[str, Any]:
         measured = run_once(options, options.seconds, frames, threads)
     count = max(1, frames[0])
     before = "chrt -r 1 " if goes_first() else ""
-    policy = Path(options.policy).name
     return {
         "command": (
-            f"{before}python benchmarks/worker_profile.py --seconds {options.seconds:g} --policy {policy}"
+            f"{before}python benchmarks/worker_profile.py --seconds {options.seconds:g} "
+            f"--policy {shlex.quote(options.policy)}"
         ),
         "goes_first": goes_first(),
         "machine": machine(),

@@ -35,13 +35,18 @@ DEVICES: dict[str, Callable[[Config], Device]] = {"simulator": SimulatedDevice, 
 
 def build_device(config: Config) -> Device:
     """The device `config.device` names, behind its faults; `ConfigError` for an unknown one."""
+    return withholding_device(open_device(config), config.faults)
+
+
+def open_device(config: Config) -> Device:
+    """The same without its faults: what a recorder looks at."""
     make = DEVICES.get(config.device)
     if make is None:
         raise ConfigError(
             f"unknown device: expected one of {', '.join(DEVICES)}; found {config.device!r}; "
             "use --device simulator"
         )
-    return withholding_device(make(config), config.faults)
+    return make(config)
 
 
 def build_eyes(config: Config) -> Eyes:

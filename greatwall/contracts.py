@@ -128,16 +128,24 @@ class FrameSource(Protocol):
     def scene(self) -> Scene | None: ...
 
 
+@runtime_checkable
+class CodedSource(FrameSource, Protocol):
+    """A source whose pixels go through a codec with a memory: each look changes what the next one sees."""
+
+    def draw_uncoded(self) -> FrameArray:
+        """The same picture before the codec; changes nothing."""
+
+
 class Frame:
-    """One captured screen. Pixels are made when first asked for and then kept; two threads that ask at
-    the same moment may both make them, and get equal ones.
+    """One captured screen. Pixels are made once, when first asked for, and then kept: all threads get
+    the same ones.
 
     `frame_id` rises by at least 1 with every distinct capture; equal ids are the same picture.
     `captured_at_s` is on the device's clock. `size` is (width, height) in px. `scene` is None on
     anything but the embedded game.
     """
 
-    __slots__ = ("_bgr", "_source", "captured_at_s", "frame_id", "size")
+    __slots__ = ("_bgr", "_making", "_source", "captured_at_s", "frame_id", "size")
 
     def __init__(
         self,
@@ -155,14 +163,22 @@ class Frame:
         self.size = size
         self._bgr = bgr
         self._source = source
+        self._making = threading.Lock()
 
     @property
     def bgr(self) -> FrameArray:
         """uint8 (H, W, 3), BGR; treat as read-only."""
         if self._bgr is None:
-            assert self._source is not None
-            self._bgr = self._source.draw()
+            with self._making:
+                if self._bgr is None:
+                    assert self._source is not None
+                    self._bgr = self._source.draw()
         return self._bgr
+
+    @property
+    def uncoded_bgr(self) -> FrameArray:
+        """`bgr` as it was before a lossy codec of the device, where it has one: for recording."""
+        return self._source.draw_uncoded() if isinstance(self._source, CodedSource) else self.bgr
 
     @property
     def scene(self) -> Scene | None:

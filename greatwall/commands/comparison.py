@@ -29,7 +29,8 @@ def deaths_table(players: Mapping[str, Results]) -> Table:
         table.add_column(cause, justify="right")
     for name, count in counts.items():
         runs = count.total()
-        table.add_row(Text(name), *(f"{count[cause]} ({100 * count[cause] / runs:.0f} %)" for cause in causes))
+        shares = (f"{count[cause]} ({100 * count[cause] / runs:.0f} %)" for cause in causes)
+        table.add_row(Text(name), *shares)
     return table
 
 
@@ -47,17 +48,16 @@ def paired(first: Results, second: Results) -> dict[str, Summary]:
 
 def ahead(first: Results, second: Results) -> float:
     """Share of courses on which the first came farther; a tie counts half."""
-    pairs = zip(first, second, strict=True)
-    return sum((a.distance_m > b.distance_m) + (a.distance_m == b.distance_m) / 2 for a, b in pairs) / len(
-        first
-    )
+    pairs = [(a.distance_m, b.distance_m) for a, b in zip(first, second, strict=True)]
+    return sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
 
 
 def comparison_table(names: tuple[str, str], first: Results, second: Results) -> Table:
     """The differences and what may be said of them."""
     a, b = names
     share = 100 * ahead(first, second)
-    table = Table(title=Text(f"{a} minus {b} on the same {len(first)} courses; farther on {share:.0f} % of them"))
+    title = f"{a} minus {b} on the same {len(first)} courses; farther on {share:.0f} % of them"
+    table = Table(title=Text(title))
     table.add_column("")
     for column in ("mean", "IQM", "95 % of IQM"):
         table.add_column(column, justify="right")

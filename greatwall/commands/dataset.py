@@ -78,6 +78,12 @@ class Dataset:
                     raise ConfigError(
                         f"--{name}: expected --source simulator, found {self.source}; leave --{name} out"
                     )
+            inside = Path(self.source).resolve()
+            if inside.is_dir() and inside in self.out.resolve().parents:
+                raise ConfigError(
+                    f"--out: expected a folder outside of --source, found {self.out}, whose pictures "
+                    "would be taken for screenshots; name another"
+                )
             config = dataclasses.replace(make_config(eyes="vision"), profile=read_profile(self.profile))
             return LabelSource(config, LabelPlan(Path(self.source), self.frames, self.image, self.weights))
         if self.profile is not None:

@@ -15,15 +15,16 @@ from rich.table import Table
 
 from config import Config, replace_in
 from greatwall.assembly import check_seed
-from greatwall.commands.output import check_output, write_json
+from greatwall.commands.output import check_output, check_output_folder, write_json
 from greatwall.commands.profile import read_profile
 from greatwall.data.detector_scoring import TEST_SEEDS, score_detector
-from greatwall.data.detector_training import TrainingPlan, train_detector, write_note
+from greatwall.data.detector_training import VALIDATION_SEEDS, TrainingPlan, train_detector, write_note
 from greatwall.data.detector_tuning import examine, input_size_of, tune_detector
 from greatwall.data.labelled_folder import read_labelled_folder
 from greatwall.errors import ConfigError
 from greatwall.eyes.detector import DEFAULT_WEIGHTS
 
+NEW_WEIGHTS = DEFAULT_WEIGHTS.parent / "new"  # the committed ones are replaced by hand
 TUNING_RATE = 0.001  # weights that know something learn on in smaller steps
 
 
@@ -41,7 +42,7 @@ class Train:
     seed: int = 0
     """First course seed, below 1,000,000; also the training's."""
     out: Path | None = None
-    """Folder for detector.onnx and detector.json; models/, or DIR/detector with --data."""
+    """Folder for detector.onnx and detector.json; models/new, or DIR/detector with --data."""
     data: Path | None = None
     """Learn from this folder of pictures and YOLO labels, as `dataset` writes and label tools correct it."""
     profile: Path | None = None
@@ -58,7 +59,7 @@ class Train:
     learning_rate: float = 0.003
     """At the beginning; it falls to a hundredth along a cosine."""
     exam_frames: int = 300
-    """Frames of unseen seeds (from 2,000,000 on) it is scored on at the end."""
+    """Frames of validation seeds (from 1,000,000 on) it is scored on at the end."""
 
     def run(self) -> int:
         if self.input_width < 320 or self.input_width % 64:
@@ -81,14 +82,19 @@ class Train:
             looks=self.looks,
             start=self.start,
         )
-        weights = (self.out or DEFAULT_WEIGHTS.parent) / "detector.onnx"
+        check_output_folder(self.out or NEW_WEIGHTS, "--out")
+        weights = (self.out or NEW_WEIGHTS) / "detector.onnx"
         facts = {"command": self._command(), **train_detector(config, plan, weights)}
         note = write_note(weights, facts)
         tested = replace_in(config, "eyes", weights=str(weights))
-        facts["exam"] = score_detector(tested, self.exam_frames)
+        facts["exam"] = score_detector(tested, self.exam_frames, VALIDATION_SEEDS)
         write_note(weights, facts)
         show(facts["exam"])
-        Console().print(f"wrote {weights} ({weights.stat().st_size / 1e6:.1f} MB) and {note}")
+        Console(soft_wrap=True).print(
+            f"wrote {weights} ({weights.stat().st_size / 1e6:.1f} MB) and {note}; "
+            f"use it with --weights {weights}",
+            highlight=False,
+        )
         return 0
 
     def _command(self) -> str:
@@ -110,18 +116,22 @@ class Train:
         plan = TrainingPlan(
             len(labelled.train), self.epochs, self.seed, self.threads, size, learning_rate=rate, start=start
         )
+        out = self.out or (data.parent if data.name == "data.yaml" else data) / "detector"
+        check_output_folder(out, "--out")
         console = Console(soft_wrap=True)
         console.print(
             f"{len(labelled.train)} pictures to learn from, {len(labelled.val)} to examine on, "
             f"{labelled.unlabelled} left out without a label file",
             highlight=False,
         )
-        weights = (self.out or data / "detector") / "detector.onnx"
+        if not labelled.val_is_new:
+            console.print("too few to keep any apart: it is examined on the training pictures")
+        weights = out / "detector.onnx"
         facts = tune_detector(config, plan, labelled, weights)
         write_note(weights, facts)
         facts["exam"] = examine(config, labelled, weights)
         write_note(weights, facts)
-        show(facts["exam"])
+        show(facts["exam"], "pictures kept apart" if labelled.val_is_new else "training pictures")
         console.print(f"wrote {weights}; use it with --weights {weights}", highlight=False)
         return 0
 
@@ -155,10 +165,10 @@ class Score:
 COMMAND = Annotated[Train, tyro.conf.subcommand("train")] | Annotated[Score, tyro.conf.subcommand("score")]
 
 
-def show(scores: dict[str, Any]) -> None:
+def show(scores: dict[str, Any], of: str = "unseen frames") -> None:
     """The scores as one table."""
     table = Table(
-        title=f"detector on {scores['frames']} unseen frames: mAP50 {scores['map50']:.3f}, "
+        title=f"detector on {scores['frames']} {of}: mAP50 {scores['map50']:.3f}, "
         f"mAP50-95 {scores['map50_95']:.3f}, {scores['detect_ms']['p50']} ms a frame"
     )
     for column in ("class", "AP50", "AP50-95", "precision", "recall", "F1", "truth"):

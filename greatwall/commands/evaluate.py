@@ -33,7 +33,7 @@ from greatwall.errors import ConfigError
 from greatwall.eyes.faults import parse_faults
 from greatwall.learning.evaluation import EpisodeResult, play_episode, report
 from greatwall.learning.exam import add_row, results_table
-from greatwall.players import give_truth, make_player
+from greatwall.players import make_player
 from ppo_acting import Worker
 
 TABLE_WIDTH = 110
@@ -112,7 +112,6 @@ class Evaluate:
     def _play(self, config: Config, player: Player, console: Console) -> list[EpisodeResult]:
         results: list[EpisodeResult] = []
         with self._env(config) as env, console.status("") as status:
-            give_truth(player, env.save_game)
             for seed in range(self.seed, self.seed + self.episodes):
                 status.update(f"{player.name}: episode {len(results) + 1} of {self.episodes}")
                 results.append(play_episode(env, player, seed))

@@ -23,6 +23,18 @@ def check_output(path: Path | None, flag: str) -> None:
         raise ConfigError(f"{flag}: expected a place that can be written, found {path}; choose another")
 
 
+def check_output_folder(path: Path, flag: str) -> None:
+    """The same for a folder; it is made where it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"{flag}: expected a folder or a place for one, found {path}: {error.strerror}; choose another"
+        ) from error
+    if not os.access(path, os.W_OK):
+        raise ConfigError(f"{flag}: expected a folder that can be written, found {path}; choose another")
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write `value` under a temporary name and rename it; `ConfigError` when the disk will not have it."""
     unfinished = path.with_name(f".{path.name}.part")

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from greatwall.data.perception_scoring import TEST_SEEDS
 from greatwall.errors import ConfigError, FileFormatError
 
 Result = dict[str, Any]
@@ -27,14 +29,22 @@ def write_tables(page: Path, results: Path) -> None:
         raise ConfigError(
             f"{results}: expected results (*.json), found none; run: python benchmarks/perception.py"
         )
-    screens = sorted((_load(path) for path in kept), key=_order)
+    screens = [(path, _load(path)) for path in kept]
+    for path, screen in screens:
+        with _blaming(path):
+            for table in SCREEN_TABLES.values():
+                table([screen])
+            _order(screen)
+    ordered = sorted((screen for _, screen in screens), key=_order)
     text = page.read_text(encoding="utf-8")
-    for name, table in (("objects", _objects), ("classes", _classes), ("ground", _ground), ("hud", _hud)):
-        text = _fill(text, name, table(screens))
-    for name, filled in (("detector_runtimes", _runtimes), ("hud_cost", _cost), ("hud_soak", _soak)):
+    for name, table in SCREEN_TABLES.items():
+        text = _fill(text, name, table(ordered))
+    for name, filled in RESULT_TABLES.items():
         path = results.parent / f"{name}.json"
         if path.is_file():
-            text = _fill(text, name, filled(_load(path)))
+            result = _load(path)
+            with _blaming(path):
+                text = _fill(text, name, filled(result))
     page.write_text(text, encoding="utf-8")
 
 
@@ -46,6 +56,18 @@ def _load(path: Path) -> Result:
             f"{path}: expected the JSON of a result, found something else; make it again"
         ) from error
     return result
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """A figure that is missing or of another kind is the file's fault."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise FileFormatError(
+            f"{path}: expected the figures of this version, found {type(error).__name__}: {error}; "
+            "make it again"
+        ) from error
 
 
 def _fill(text: str, name: str, table: str) -> str:
@@ -110,6 +132,7 @@ def _ground(screens: list[Result]) -> str:
                 _name(one),
                 _number(found["non_ground_agree"], 5),
                 _number(found["ground_agree"], 5),
+                _pair(found.get("scan_alone", {})),
                 _number(found["edge_error_max_px"], 1),
                 f"{found['gaps_never_seen']} of {found['gaps']}",
                 str(found["gaps_invented"]),
@@ -117,8 +140,13 @@ def _ground(screens: list[Result]) -> str:
                 _percent(found["cliff_flag_agrees"]),
             )
         )
-    head = ("screen", "non-ground", "ground", "edge error, max px", "gaps never seen", "gaps invented")
+    cells = ("non-ground", "ground", "scan alone: non-ground / ground")
+    head = ("screen", *cells, "edge error, max px", "gaps never seen", "gaps invented")
     return _table((*head, "first seen, least px (gaps)", "cliff flag"), rows)
+
+
+def _pair(cells: Result) -> str:
+    return " / ".join(_number(cells.get(key), 5) for key in ("non_ground_agree", "ground_agree"))
 
 
 def _hud(screens: list[Result]) -> str:
@@ -127,8 +155,15 @@ def _hud(screens: list[Result]) -> str:
         fields = one["hud"]["fields"]
         pairs = [f"{fields[name]['raw_exact']:.2%} / {fields[name]['believed_exact']:.2%}" for name in FIELDS]
         age = max(fields[name]["age_s"]["p95"] or 0.0 for name in FIELDS)
-        rows.append((_name(one), str(one["hud"]["reads"]), *pairs, _number(age, 2)))
-    return _table(("screen", "reads", *(f"{name}, raw / believed" for name in FIELDS), "age p95, s"), rows)
+        rows.append((_name(one), str(one["hud"]["reads"]), *pairs, _differing(fields), _number(age, 2)))
+    head = ("screen", "reads", *(f"{name}, raw / believed" for name in FIELDS))
+    return _table((*head, "beliefs that differ", "age p95, s"), rows)
+
+
+def _differing(fields: Result) -> str:
+    """How many beliefs, fresh or old, were not what the frame read showed; older results did not count."""
+    counts = [(row["differs"], row["compared"]) for row in fields.values() if "differs" in row]
+    return f"{sum(one for one, _ in counts)} of {sum(all_ for _, all_ in counts)}" if counts else "-"
 
 
 def _runtimes(result: Result) -> str:
@@ -148,14 +183,15 @@ def _runtimes(result: Result) -> str:
     head = (
         "input",
         "runtime",
-        "network, ms",
-        "whole detection, ms",
+        "network, ms p10 / p50",
+        "whole detection, ms p10 / p50",
         "least F1",
         "IoU part",
         "mAP50-95",
         "MB",
     )
-    return _table(head, rows)
+    about = f"{result['frames']} frames of seeds from {result.get('seed', TEST_SEEDS):,}.\n\n"
+    return about + _table(head, rows)
 
 
 def _cost(result: Result) -> str:
@@ -176,8 +212,23 @@ def _soak(result: Result) -> str:
             str(row["raw_none"]),
             _percent(row["believed_exact"]),
             str(row["believed_wrong"]),
+            _differing({name: row}),
         )
         for name, row in result["fields"].items()
     ]
     head = ("field", "raw exact", "misread", "not read", "believed exact", "misreads let through")
-    return f"{result['reads']:,} reads, {result['looks']} looks.\n\n" + _table(head, rows)
+    table = _table((*head, "beliefs that differ"), rows)
+    return f"{result['reads']:,} reads, {result['looks']} looks.\n\n" + table
+
+
+SCREEN_TABLES: dict[str, Callable[[list[Result]], str]] = {
+    "objects": _objects,
+    "classes": _classes,
+    "ground": _ground,
+    "hud": _hud,
+}
+RESULT_TABLES: dict[str, Callable[[Result], str]] = {
+    "detector_runtimes": _runtimes,
+    "hud_cost": _cost,
+    "hud_soak": _soak,
+}

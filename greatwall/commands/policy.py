@@ -17,6 +17,7 @@ from rich.text import Text
 
 from greatwall.assembly import build_env, make_config
 from greatwall.commands.output import check_output
+from greatwall.contracts import FloatArray
 from greatwall.errors import GreatWallError
 from greatwall.players import make_player
 from greatwall.policies.network import policy_tensors
@@ -115,7 +116,7 @@ def check_observations(size: int) -> np.ndarray[Any, Any]:
     half[:, :200] = half[:, :200] > 0.1  # real terrain is 0 or 1
     config = make_config()
     env = build_env(config)
-    real = []
+    real: list[FloatArray] = []
     try:
         player = make_player("random", config)
         observation, info = env.reset(seed=CHECK_SEED)

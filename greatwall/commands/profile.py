@@ -9,20 +9,20 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import cv2
 import numpy as np
 import tyro
 from rich.console import Console
 
-from config import GREAT_WALL, GameProfile, HudField, RestartTap
-from greatwall.commands.output import write_json
-from greatwall.contracts import HUD_FIELDS, FrameArray
+from config import GREAT_WALL, GameProfile
+from greatwall.commands.output import check_output, write_json
+from greatwall.commands.profile_checks import check_profile, typed
+from greatwall.contracts import FrameArray
 from greatwall.device.video import read_picture
 from greatwall.errors import ConfigError, FileFormatError
 
-ROLES = ("rider", "danger", "enemy", "soul", "coin")
 HUD_COLOR, BAND_COLOR, ROW_COLOR, TOUCH_COLOR = (60, 220, 250), (240, 200, 90), (86, 92, 240), (120, 220, 110)
 
 
@@ -59,7 +59,9 @@ class Show:
             raise ConfigError(
                 f"--out: expected a .png file in a folder that exists, found {self.out}; name one"
             )
-        cv2.imwrite(str(self.out), drawn)
+        check_output(self.out, "--out")
+        if not cv2.imwrite(str(self.out), drawn):
+            raise ConfigError(f"--out: expected a place that can be written, found {self.out}; name another")
         Console(soft_wrap=True).print(f"wrote {self.out}", highlight=False)
         return 0
 
@@ -77,54 +79,12 @@ def read_profile(path: Path | None) -> GameProfile:
             "make one: python -m greatwall profile write"
         )
     try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-        missing = sorted({one.name for one in dataclasses.fields(GameProfile)} ^ set(saved))
-        if missing:
-            raise ValueError(f"settings missing or unknown: {', '.join(missing)}")
-        hud = tuple((str(name), HudField(**_tuples(values))) for name, values in saved["hud"])
-        restart = tuple(RestartTap(**values) for values in saved["restart"])
-        rest = {name: value for name, value in _tuples(saved).items() if name not in ("hud", "restart")}
-        profile = GameProfile(**rest, hud=hud, restart=restart)
-        _check(profile)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        profile: GameProfile = typed("profile", json.loads(path.read_text(encoding="utf-8-sig")), GameProfile)
+        check_profile(profile)
+    except (OSError, ValueError, RecursionError) as error:
         found = " ".join(str(error).split())[:160]
         raise FileFormatError(f"{path}: expected the profile of a game, found {found}; correct it") from error
     return profile
-
-
-def _tuples(value: Any) -> Any:
-    """JSON's lists as the tuples that frozen settings hold, all the way down."""
-    if isinstance(value, list):
-        return tuple(_tuples(one) for one in value)
-    if isinstance(value, dict):
-        return {name: _tuples(one) for name, one in value.items()}
-    return value
-
-
-def _check(profile: GameProfile) -> None:
-    """ValueError for the first thing that cannot be."""
-    width, height = profile.frame_size
-    roles = dict(profile.roles)
-    if not profile.classes or set(roles) != set(profile.classes) or len(roles) != len(profile.classes):
-        raise ValueError(f"roles for {sorted(roles)} and classes {sorted(profile.classes)}: one role a class")
-    if not set(roles.values()) <= set(ROLES) or "rider" not in roles.values():
-        raise ValueError(
-            f"roles {sorted(set(roles.values()))} instead of {', '.join(ROLES)}, rider among them"
-        )
-    y1, y2 = profile.play_band
-    if not 0 <= y1 < y2 <= height:
-        raise ValueError(f"play_band {profile.play_band} outside a frame {height} px high")
-    boxes = [("rider_box", profile.rider_box), *((f"hud {name}", field.box) for name, field in profile.hud)]
-    for name, (x, y, w, h) in boxes:
-        if not (x >= 0 and y >= 0 and w > 0 and h > 0 and x + w <= width and y + h <= height):
-            raise ValueError(f"{name} {(x, y, w, h)} outside the frame of {width}x{height} px")
-    unknown = {name for name, _ in profile.hud} - set(HUD_FIELDS)
-    if unknown:
-        raise ValueError(f"hud {sorted(unknown)} instead of {', '.join(HUD_FIELDS)}")
-    if not 0 < profile.ground_row_from_bottom < height:
-        raise ValueError(f"ground_row_from_bottom {profile.ground_row_from_bottom} in {height} px")
-    if not profile.ground_colors or any(len(color) != 3 for color in profile.ground_colors):
-        raise ValueError("ground_colors that are not B, G, R triples")
 
 
 def draw_profile(bgr: FrameArray, profile: GameProfile) -> FrameArray:

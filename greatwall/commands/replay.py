@@ -8,6 +8,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from greatwall.commands.output import check_output
 from greatwall.contracts import TICK_S, Frame
 from greatwall.data.recording import read_recording, replay
 from greatwall.device.recorder import VideoWriter
@@ -25,6 +26,9 @@ class Replay:
 
     def run(self) -> int:
         """0 when the game ended as the recorded one did, else 1."""
+        if self.video is not None and (self.video.exists() or self.video.suffix.lower() != ".mp4"):
+            raise ConfigError(f"--video: expected a new .mp4 file, found {self.video}; name another")
+        check_output(self.video, "--video")
         recording = read_recording(self.file)
         writer: VideoWriter | None = None
         frames = 0
@@ -36,8 +40,6 @@ class Replay:
             writer.add(frame.bgr, frames * TICK_S)
             frames += 1
 
-        if self.video is not None and (self.video.exists() or self.video.suffix.lower() != ".mp4"):
-            raise ConfigError(f"--video: expected a new .mp4 file, found {self.video}; name another")
         try:
             result = replay(recording, film if self.video is not None else None)
         finally:

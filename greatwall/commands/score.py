@@ -125,6 +125,8 @@ def show(scores: dict[str, Any]) -> None:
     for name, value in (
         ("non-ground cells agree", ground["non_ground_agree"]),
         ("ground cells agree", ground["ground_agree"]),
+        ("non-ground cells agree, scan alone", ground["scan_alone"]["non_ground_agree"]),
+        ("ground cells agree, scan alone", ground["scan_alone"]["ground_agree"]),
         ("gap edges within 4 px", ground["edges_within_4_px"]),
         ("gaps: never seen / all", f"{ground['gaps_never_seen']} / {ground['gaps']}"),
         ("gaps invented (frames)", ground["gaps_invented"]),

@@ -12,9 +12,10 @@ from typing import Any
 
 from config import Config
 from game_env import FIRST_FRAME_TIMEOUT_S, GreatWallEnv
-from greatwall.assembly import build_device, build_worker
+from greatwall.assembly import build_worker, open_device
 from greatwall.contracts import FloatArray, Perception
 from greatwall.device.recorder import record
+from greatwall.device.withheld import withholding_device
 from greatwall.errors import DeviceLost, GreatWallError, Interruption, RecordingEnded, WorkerError
 
 
@@ -64,13 +65,12 @@ def _end_or_error(cause: BaseException) -> Exception:
 
 def build_watched_env(config: Config, record_to: Path | None = None) -> GreatWallEnv:
     """What `ppo_acting.py` shows: the Master, or a spectator of a recording; recorded when asked."""
-    device = build_device(config)
     kind = SpectatorEnv if config.device == "video" else GreatWallEnv
     if record_to is None:
-        return kind(config, build_worker(config, device))
-    recorded = record(device, record_to, config)
+        return kind(config, build_worker(config))
+    recorded = record(open_device(config), record_to, config)
     try:
-        return kind(config, build_worker(config, recorded))
+        return kind(config, build_worker(config, withholding_device(recorded, config.faults)))
     except GreatWallError:
         recorded.discard()
         raise

@@ -53,7 +53,8 @@ class LabelPlan:
 
 def image_files(folder: Path) -> list[Path]:
     """The images of a folder and the folders in it, by name. `ConfigError` when there is none."""
-    files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in IMAGE_SUFFIXES]
+    found = sorted(folder.rglob("*"))
+    files = [path for path in found if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file()]
     if not files:
         raise ConfigError(
             f"{folder}: expected images ({', '.join(IMAGE_SUFFIXES)}), found none; name another folder"

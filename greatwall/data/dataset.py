@@ -80,14 +80,23 @@ def write_dataset_folder(source: Source, folder: Path, made: Callable[[int], Non
     Raises `ConfigError` for a folder with something else in it, `FileFormatError` for a changed data set.
     """
     plan = {"format": FORMAT, "version": VERSION, "greatwall": greatwall.__version__, **source.plan()}
-    sizes = source.part_sizes()
     if (folder / MANIFEST).exists():
         shutil.rmtree(folder / PARTS, ignore_errors=True)
         return _finished(folder, plan)
+    try:
+        return _write(source, folder, plan, made)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder}: expected a place where a data set can be written, found {error.strerror or error}; "
+            "name another folder or make room"
+        ) from error
+
+
+def _write(source: Source, folder: Path, plan: Mapping[str, Any], made: Callable[[int], None]) -> Written:
     _begin(folder, plan)
     first = 0
     notes = []
-    for number, size in enumerate(sizes):
+    for number, size in enumerate(source.part_sizes()):
         note = _read_note(folder, number)
         if note is None:
             note = _write_part(folder, number, first, source.part(number), made)
@@ -110,11 +119,18 @@ def _begin(folder: Path, plan: Mapping[str, Any]) -> None:
                 f"{folder}: expected a data set begun with the same arguments and files, found another; "
                 "name another folder or remove this one"
             )
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    elif folder.exists() and (not folder.is_dir() or _has_files(folder, unfinished_name(begun))):
         raise ConfigError(f"{folder}: expected a new or empty folder, found files in it; name another folder")
-    for name in ("images", "labels", PARTS):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    begun.parent.mkdir(parents=True, exist_ok=True)
     _write_whole(begun, _json_bytes(plan))
+    for name in ("images", "labels"):
+        (folder / name).mkdir(exist_ok=True)
+
+
+def _has_files(folder: Path, but: str) -> bool:
+    """Whether anything but empty folders and an unfinished plan is there: a kill right at the start leaves
+    those."""
+    return any(path.name != but and not path.is_dir() for path in folder.rglob("*"))
 
 
 def _note_path(folder: Path, number: int) -> Path:
@@ -219,10 +235,13 @@ def _finished(folder: Path, plan: Mapping[str, Any]) -> Written:
 
 
 def _split(notes: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """Images to learn from and to validate on. With fewer than ten parts the last one validates."""
+    """Images to learn from and to validate on. With fewer than ten parts the last one validates, with one
+    its last tenth; a single image does both."""
     parts = [[line["image"] for line in note["lines"]] for note in notes]
     if len(parts) == 1:
-        return parts[0], parts[0]
+        only = parts[0]
+        kept = max(1, len(only) // VAL_EVERY)
+        return only[:-kept] or only, only[-kept:]
     last = len(parts) - 1
     is_val = [i % VAL_EVERY == VAL_EVERY - 1 or (last < VAL_EVERY - 1 and i == last) for i in range(last + 1)]
     train = [image for part, val in zip(parts, is_val, strict=True) if not val for image in part]
@@ -274,8 +293,13 @@ def _read_json(path: Path) -> Any:
         ) from error
 
 
+def unfinished_name(path: Path) -> str:
+    """What a file is called until it is whole."""
+    return path.name + ".part"
+
+
 def _write_whole(path: Path, data: bytes) -> None:
     """The whole file or nothing, whenever the program is killed."""
-    unfinished = path.with_name(path.name + ".part")
+    unfinished = path.with_name(unfinished_name(path))
     unfinished.write_bytes(data)
     os.replace(unfinished, path)

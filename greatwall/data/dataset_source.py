@@ -16,13 +16,13 @@ from typing import Any
 import cv2
 import numpy as np
 
-from config import ScreenConfig, replace_in
+from config import GameProfile, ScreenConfig, replace_in
 from game_env import GreatWallEnv
 from greatwall.assembly import build_eyes, build_worker, check_seed, make_config
 from greatwall.contracts import Action, Frame, FrameArray, GameObject, Gap, HudRead, Player
 from greatwall.data.dataset import Sample, file_hash
 from greatwall.data.frames import with_screen
-from greatwall.data.visibility import visible_boxes
+from greatwall.data.visibility import rider_class, visible_boxes
 from greatwall.device.simulator import SimulatedDevice
 from greatwall.errors import ConfigError
 from greatwall.eyes.detector import DEFAULT_WEIGHTS
@@ -236,7 +236,7 @@ class GameSource:
         assert scene is not None
         sight = self._eyes.see(frame)
         width, height = frame.size
-        rows = yolo_rows(scene.objects, frame.size, self.classes)
+        rows = yolo_rows(scene.objects, frame.size, self._config.profile)
         line = {
             "run": part,
             "seed": seed,
@@ -271,14 +271,14 @@ class GameSource:
 
 
 def yolo_rows(
-    objects: tuple[GameObject, ...], size: tuple[int, int], classes: tuple[str, ...]
+    objects: tuple[GameObject, ...], size: tuple[int, int], profile: GameProfile
 ) -> tuple[str, ...]:
     """YOLO rows over the whole frame of what can be seen of the objects, by the rule of `visibility`."""
     width, height = size
     rows = []
-    for category, x1, y1, x2, y2 in visible_boxes(objects, (0, height), width):
+    for category, x1, y1, x2, y2 in visible_boxes(objects, (0, height), width, rider_class(profile)):
         shares = ((x1 + x2) / 2 / width, (y1 + y2) / 2 / height, (x2 - x1) / width, (y2 - y1) / height)
-        rows.append(" ".join([str(classes.index(category)), *(f"{one:.6f}" for one in shares)]))
+        rows.append(" ".join([str(profile.classes.index(category)), *(f"{one:.6f}" for one in shares)]))
     return tuple(rows)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from config import Config
 from greatwall.contracts import GameObject
 from greatwall.data.frames import LabelledFrame, labelled_frames
-from greatwall.data.visibility import visible_boxes
+from greatwall.data.visibility import rider_class, visible_boxes
 from greatwall.eyes.detector import Detector
 from greatwall.metrics.detection import (
     Counts,
@@ -38,11 +38,18 @@ def score_detector(config: Config, frames: int, seed: int = TEST_SEEDS) -> dict[
     return score_frames(config, detector, labelled_frames(config, frames, seed)) | {"seed": seed}
 
 
-def score_frames(config: Config, detector: Detector, frames: Iterable[LabelledFrame]) -> dict[str, Any]:
-    """The same over given frames; `detector` should let unsure boxes through."""
+def score_frames(
+    config: Config, detector: Detector, frames: Iterable[LabelledFrame], *, in_drawing_order: bool = True
+) -> dict[str, Any]:
+    """The same over given frames; `detector` should let unsure boxes through.
+
+    Without `in_drawing_order` no object hides another: hand-drawn labels have no such order, and training
+    on them (`labelled_folder.write_strips`) takes each by itself.
+    """
     profile = config.profile
     each: dict[str, list[FrameBoxes]] = {name: [] for name in profile.classes}
     counts = {name: Counts() for name in profile.classes}
+    rider = rider_class(profile)
     left_errors: list[float] = []
     times_s: list[float] = []
     seen = 0
@@ -51,7 +58,12 @@ def score_frames(config: Config, detector: Detector, frames: Iterable[LabelledFr
         begun_s = time.perf_counter()
         found = detector.detect(frame.bgr)
         times_s.append(time.perf_counter() - begun_s)
-        wanted = visible_boxes(frame.scene.objects, profile.play_band, profile.frame_size[0])
+        objects = frame.scene.objects
+        wanted = [
+            box
+            for group in ([objects] if in_drawing_order else [(one,) for one in objects])
+            for box in visible_boxes(group, profile.play_band, profile.frame_size[0], rider)
+        ]
         for name in profile.classes:
             truth = as_boxes([box[1:] for box in wanted if box[0] == name])
             of_class = [one for one in found if one.category == name]

@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from config import Config
-from greatwall.data.detector_weights import CALIBRATION_PICTURES, graph_of, open_weights
+from greatwall.data.detector_weights import CALIBRATION_PICTURES, graph_of, open_weights, start_note
 from greatwall.data.frames import FRAMES_PER_RUN, labelled_frames
 from greatwall.data.training_screens import TrainingScreens, Wear
-from greatwall.data.visibility import LABELLED_MIN, visible_boxes
+from greatwall.data.visibility import LABEL_RULE, rider_class, visible_boxes
 from greatwall.errors import ConfigError
 from greatwall.eyes.band import Band
+from greatwall.eyes.detector import DEFAULT_WEIGHTS
 
 VALIDATION_SEEDS = 1_000_000  # seeds from here on are not for training (SPEC 7)
 SCALE = (0.33, 0.125, 512)  # depth, width, most channels of the YOLO11 family
@@ -70,6 +71,7 @@ def write_dataset(config: Config, plan: TrainingPlan, folder: Path) -> Path:
     The pictures are numbered in random order, since the training takes them in order of their names.
     """
     profile = config.profile
+    rider = rider_class(profile)
     pictures, labels = folder / "images" / "train", folder / "labels" / "train"
     pictures.mkdir(parents=True)
     labels.mkdir(parents=True)
@@ -86,7 +88,7 @@ def write_dataset(config: Config, plan: TrainingPlan, folder: Path) -> Path:
             picture = wear.worn(picture)
         cv2.imwrite(str(pictures / f"{number:06d}.png"), picture)
         lines = []
-        for category, *box in visible_boxes(frame.scene.objects, (band.y1, band.y2), size[0]):
+        for category, *box in visible_boxes(frame.scene.objects, (band.y1, band.y2), size[0], rider):
             row = band.shares((box[0], box[1], box[2], box[3]))
             lines.append(" ".join([str(profile.classes.index(category)), *(f"{one:.6f}" for one in row)]))
         (labels / f"{number:06d}.txt").write_text("\n".join(lines), encoding="utf-8")
@@ -102,7 +104,7 @@ def write_dataset(config: Config, plan: TrainingPlan, folder: Path) -> Path:
 def train_detector(config: Config, plan: TrainingPlan, weights: Path) -> dict[str, Any]:
     """Train by the plan, write `weights` (ONNX) and return the facts of the run."""
     begun_s = time.perf_counter()
-    started = start_facts(plan)
+    started = start_facts(plan, config.profile.classes)
     with tempfile.TemporaryDirectory(prefix="detector-") as name:
         folder = Path(name)
         data = write_dataset(config, plan, folder / "frames")
@@ -112,7 +114,7 @@ def train_detector(config: Config, plan: TrainingPlan, weights: Path) -> dict[st
         "classes": list(config.profile.classes),
         "input_size": list(plan.input_size),
         "play_band": list(config.profile.play_band),
-        "label_rule": f"{LABELLED_MIN:.0%} or more of the box in the strip and not under others, cut to it",
+        "label_rule": LABEL_RULE,
         "network": {"family": "yolo11", "depth_width_max": list(SCALE), "weights": started},
         "plan": asdict(plan),
         "seconds": {"frames": round(drawn_s - begun_s), "training": round(time.perf_counter() - drawn_s)},
@@ -120,19 +122,25 @@ def train_detector(config: Config, plan: TrainingPlan, weights: Path) -> dict[st
     }
 
 
-def start_facts(plan: TrainingPlan) -> str | dict[str, Any]:
+def start_facts(plan: TrainingPlan, classes: tuple[str, ...] = ()) -> str | dict[str, Any]:
     """What the training starts from, for the note: the file by its hash, and how it was made itself.
 
-    Raises `FileFormatError` for a file that is missing or no model, before anything is drawn.
+    The committed weights may be replaced by what is trained from them, so their name alone says nothing.
+
+    Raises `FileFormatError` for a file that is missing or no model, and `ConfigError` where its note tells
+    of other classes than are given, before anything is drawn.
     """
     if not plan.start:
         return "random start"
     path = Path(plan.start)
     graph_of(path)
-    facts: dict[str, Any] = {"start_sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    note = path.with_suffix(".json")
-    if note.is_file():
-        made = json.loads(note.read_text(encoding="utf-8"))
+    ours = path.resolve() == DEFAULT_WEIGHTS.resolve()
+    facts: dict[str, Any] = {
+        "start": "the file of this hash" + ", as committed in git before" * ours,
+        "start_sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+    made = start_note(path, classes)
+    if made:
         facts["start_was_made_by"] = {key: made[key] for key in ("command", "plan", "network") if key in made}
     return facts
 
@@ -171,8 +179,8 @@ def learn(config: Config, plan: TrainingPlan, data: Path, folder: Path, weights:
         translate=0.05,
         scale=0.1,
         erasing=0.0,
-        hsv_h=0.12 if plan.looks else 0.015,
-        hsv_s=0.6 if plan.looks else 0.4,
+        hsv_h=0.5 if plan.looks else 0.015,
+        hsv_s=0.7 if plan.looks else 0.4,
         hsv_v=0.45 if plan.looks else 0.3,
         amp=False,
         val=False,

@@ -26,10 +26,10 @@ def tune_detector(
 ) -> dict[str, Any]:
     """Train by the plan on the folder's training pictures, write `weights`; the facts of the run."""
     begun_s = time.perf_counter()
+    started = start_facts(plan, config.profile.classes)
     with tempfile.TemporaryDirectory(prefix="detector-") as name:
         folder = Path(name)
         data = write_strips(labelled.train, config.profile, plan.input_size, folder / "frames")
-        started = start_facts(plan)
         learn(config, plan, data, folder, weights)
     return {
         "classes": list(config.profile.classes),
@@ -47,7 +47,10 @@ def tune_detector(
 def examine(config: Config, labelled: LabelledFolder, weights: Path) -> dict[str, Any]:
     """Scores on the pictures kept for validation, against their labels."""
     unsure = dataclasses.replace(config.eyes, weights=str(weights), confidence=CONFIDENCE_FLOOR)
-    return score_frames(config, Detector(config.profile, unsure), as_frames(labelled.val, config.profile))
+    detector = Detector(config.profile, unsure)
+    frames = as_frames(labelled.val, config.profile)
+    scores = score_frames(config, detector, frames, in_drawing_order=False)
+    return scores | {"pictures_were_learnt_from": not labelled.val_is_new}
 
 
 def input_size_of(weights: str) -> tuple[int, int] | None:

@@ -7,13 +7,14 @@ shift that undo them, so the network answers as before and can learn on. Nothing
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from greatwall.errors import FileFormatError
+from greatwall.errors import ConfigError, FileFormatError
 from greatwall.eyes.networks import OnnxNetwork
 
 if TYPE_CHECKING:
@@ -95,6 +96,31 @@ def _copy(target: torch.Tensor, kept: dict[str, NDArray[Any]], name: str, weight
             "start from weights this program trained, or from none"
         )
     target.copy_(torch.from_numpy(np.array(values)))
+
+
+def start_note(weights: Path, classes: tuple[str, ...]) -> dict[str, Any]:
+    """The note beside weights to start from, {} without one; `classes` those to be learnt, () for any.
+
+    Raises `FileFormatError` for a damaged note and `ConfigError` for other classes or another order of
+    them: the network knows classes by number alone, and would take one for the other.
+    """
+    path = weights.with_suffix(".json")
+    if not path.is_file():
+        return {}
+    try:
+        note = json.loads(path.read_text(encoding="utf-8"))
+        known = tuple(note.get("classes", ()))
+    except (ValueError, AttributeError, TypeError) as error:
+        raise FileFormatError(
+            f"{path}: expected JSON with the facts of a training, found something else; "
+            "remove it, or start from other weights"
+        ) from error
+    if classes and known and known != classes:
+        raise ConfigError(
+            f"--start: expected weights for the classes {', '.join(classes)}, in this order, found "
+            f"{', '.join(map(str, known))} in {path}; order the profile's classes so, or use --start none"
+        )
+    return dict(note)
 
 
 def graph_of(weights: Path) -> Any:

@@ -24,12 +24,13 @@ from config import GameProfile
 from greatwall.contracts import GameObject, Scene
 from greatwall.data.autolabel import image_files
 from greatwall.data.frames import LabelledFrame
-from greatwall.data.visibility import visible_boxes
+from greatwall.data.visibility import rider_class, visible_boxes
 from greatwall.device.video import read_picture
 from greatwall.errors import ConfigError, FileFormatError
 from greatwall.eyes.band import Band
 
 VAL_EVERY = 10
+ENCODING = "utf-8-sig"  # some tools begin with a byte order mark
 EDGE_SLACK = 0.002  # label tools round: a box may reach this share of the picture beyond it
 
 
@@ -59,6 +60,12 @@ class LabelledFolder:
     train: tuple[LabelledImage, ...]
     val: tuple[LabelledImage, ...]
     unlabelled: int
+
+    @property
+    def val_is_new(self) -> bool:
+        """Whether nothing is examined on that was learnt from."""
+        learnt = {one.image for one in self.train}
+        return not any(one.image in learnt for one in self.val)
 
 
 def read_labelled_folder(folder: Path, profile: GameProfile) -> LabelledFolder:
@@ -101,7 +108,7 @@ def _read_rows(path: Path, folder: Path, names: dict[int, str], wrong: list[str]
     rows = []
     shown = path.relative_to(folder).as_posix()
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding=ENCODING).splitlines()
     except UnicodeDecodeError:
         wrong.append(f"{shown}: expected lines of text, found something else")
         return ()
@@ -147,7 +154,7 @@ def _class_names(folder: Path, profile: GameProfile) -> dict[int, str]:
     if source is None:
         return names
     if source.suffix == ".txt":
-        lines = source.read_text(encoding="utf-8").split("\n")
+        lines = _text(source).split("\n")
         names = {i: line.strip() for i, line in enumerate(lines) if line.strip()}
     else:
         names = _yaml_names(source)
@@ -161,13 +168,18 @@ def _class_names(folder: Path, profile: GameProfile) -> dict[int, str]:
 
 
 def _yaml_names(path: Path) -> dict[int, str]:
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     try:
         listing: Any = json.loads(text)  # ours are JSON, which is YAML
     except ValueError:
-        from ultralytics.utils import YAML  # which trains on it, so it is there
+        import yaml  # type: ignore[import-untyped]  # ultralytics, which trains on it, needs it
 
-        listing = YAML.load(path)
+        try:
+            listing = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise FileFormatError(
+                f"{path}: expected YAML, found {' '.join(str(error).split())[:120]}; export it again"
+            ) from error
     names = listing.get("names") if isinstance(listing, dict) else None
     if isinstance(names, list):
         names = dict(enumerate(names))
@@ -176,16 +188,25 @@ def _yaml_names(path: Path) -> dict[int, str]:
     return {int(one): str(name) for one, name in names.items()}
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding=ENCODING)
+    except UnicodeDecodeError as error:
+        raise FileFormatError(
+            f"{path}: expected text in UTF-8, found other bytes; save it as UTF-8"
+        ) from error
+
+
 def _split(
     folder: Path, found: list[LabelledImage]
 ) -> tuple[tuple[LabelledImage, ...], tuple[LabelledImage, ...]]:
+    """To learn from and to examine on; the same ones where they are too few to be kept apart."""
     listed = folder / "val.txt"
+    is_val: list[bool] = []
     if listed.is_file():
-        wanted = {
-            (folder / line.strip()).resolve() for line in listed.read_text("utf-8").splitlines() if line
-        }
+        wanted = {(folder / line.strip()).resolve() for line in _text(listed).splitlines() if line}
         is_val = [one.image.resolve() in wanted for one in found]
-    else:
+    if not any(is_val) or all(is_val):
         is_val = [i % VAL_EVERY == VAL_EVERY - 1 for i in range(len(found))]
     train = tuple(one for one, val in zip(found, is_val, strict=True) if not val)
     val = tuple(one for one, val in zip(found, is_val, strict=True) if val)
@@ -199,6 +220,7 @@ def write_strips(
 
     A box counts by the share of it inside the strip; what covers what nobody knows here. The YAML file.
     """
+    rider = rider_class(profile)
     pictures, labels = folder / "images" / "train", folder / "labels" / "train"
     pictures.mkdir(parents=True)
     labels.mkdir(parents=True)
@@ -209,7 +231,7 @@ def write_strips(
         cv2.imwrite(str(pictures / f"{number:06d}.png"), band.picture(bgr))
         lines = []
         for row in one.rows:
-            for category, *box in visible_boxes([row.in_px(*size)], (band.y1, band.y2), size[0]):
+            for category, *box in visible_boxes([row.in_px(*size)], (band.y1, band.y2), size[0], rider):
                 shares = band.shares((box[0], box[1], box[2], box[3]))
                 lines.append(
                     " ".join([str(profile.classes.index(category)), *(f"{share:.6f}" for share in shares)])

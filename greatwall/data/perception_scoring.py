@@ -18,10 +18,10 @@ import numpy as np
 from config import Config, GameProfile
 from greatwall.contracts import Frame, GameObject, Gap, Ground, Hud, HudRead, Perception, Scene, Sight
 from greatwall.data.frames import PlayedFrame, played_frames
-from greatwall.data.visibility import ASKED_MIN, LabelBox, sort_boxes
+from greatwall.data.visibility import ASKED_RULE, LabelBox, rider_class, sort_boxes
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.eyes.vision import VisionEyes
-from greatwall.metrics.ground import GroundTally
+from greatwall.metrics.ground import Cells, GroundTally
 from greatwall.metrics.hud import HudTally
 from greatwall.metrics.objects import FoundRow, ObjectTally
 from greatwall.metrics.timing import percentile
@@ -54,6 +54,7 @@ class Exam:
         self._profile = profile
         self._confidence = config.eyes.confidence
         self._eyes = VisionEyes(profile, dataclasses.replace(config.eyes, confidence=CONFIDENCE_FLOOR))
+        self._rider = rider_class(profile)
         x, _, w, _ = profile.rider_box
         self._rider_x2 = float(x + w)
         part = (x - BEHIND_PX, x + w + AHEAD_PX)
@@ -111,7 +112,7 @@ class Exam:
         true = in_profile_px(scene.objects, scene.gaps, frame.size, self._profile)
         seen = in_profile_px(sight.objects, sight.ground.gaps, frame.size, self._profile)
         width = float(self._profile.frame_size[0])
-        asked, bystanders = sort_boxes(true[0], self._profile.play_band, width)
+        asked, bystanders = sort_boxes(true[0], self._profile.play_band, width, self._rider)
         self._objects.add(asked, bystanders, [_found(one) for one in seen[0]])
         sure = tuple(one for one in seen[0] if one.score >= self._confidence)
         truth = self._perceive(self._truth_engine, frame, true[0], true[1])
@@ -120,7 +121,7 @@ class Exam:
             truth.ground.gaps,
             vision.ground.gaps,
             truth.horse_pos[2],
-            (truth.ground.cells, self._cells_as_seen(sight, frame, truth)),
+            (truth.ground.cells, vision.ground.cells, self._scanned(seen[1], truth)),
             (truth.cliff, vision.cliff),
         )
         self._compare_nearest(truth, vision, asked)
@@ -134,12 +135,10 @@ class Exam:
         at_s = frame.captured_at_s
         return engine.perceive(frame, Sight(objects, ground), self._published, at_s)
 
-    def _cells_as_seen(self, sight: Sight, frame: Frame, truth: Perception) -> Any:
-        """The cells of vision's gaps, counted from where the rider truly stands."""
-        gaps = in_profile_px((), sight.ground.gaps, frame.size, self._profile)[1]
-        return Ground(
-            gaps, truth.horse_pos[2], self._profile.frame_size[0], step_px=self._profile.terrain_step_px
-        ).cells
+    def _scanned(self, gaps: tuple[Gap, ...], truth: Perception) -> Cells:
+        """The cells of the gaps seen, counted from where the rider truly stands: the scan alone."""
+        width, step_px = self._profile.frame_size[0], self._profile.terrain_step_px
+        return Ground(gaps, truth.horse_pos[2], width, step_px=step_px).cells
 
     def _compare_nearest(self, truth: Perception, vision: Perception, asked: list[LabelBox]) -> None:
         """Distances of what is asked for: a nearest thing that is mostly hidden is nobody's mistake."""
@@ -154,7 +153,7 @@ class Exam:
         near = np.array([one for kind in KINDS for one in self._nearest[kind]] or [0.0])
         return {
             "runs": self._runs - 1,
-            "rule": f"{ASKED_MIN:.0%} or more of the box in the strip and not under others, cut to it",
+            "rule": ASKED_RULE,
             "part_px": [-BEHIND_PX, AHEAD_PX],
             "objects": self._objects.summary(),
             "ground": self._ground.summary(),

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from config import Config, CourseConfig, DelayConfig, ScreenConfig
 from greatwall.contracts import Frame
-from greatwall.device.recorder import FORMAT, VERSION, sidecar_of, state_digest
+from greatwall.device.recorder import FORMAT, VERSION, events_of, sidecar_of, state_digest
 from greatwall.device.simulator import SimulatedDevice
 from greatwall.errors import ConfigError, FileFormatError
 from greatwall.game.rules import Game
@@ -50,6 +50,12 @@ class Replay:
 def read_recording(path: Path) -> Recording:
     """The recording of that MP4 or JSON file. `FileFormatError` for what is no recording of the game."""
     path = sidecar_of(path) if path.suffix.lower() != ".json" else path
+    lines = events_of(path)
+    if not path.is_file() and lines.is_file():
+        raise FileFormatError(
+            f"{path}: expected the JSON file of a recording, found only the events of one that was killed "
+            f"({lines.name}), with no end to compare with; watch its video, or record it again"
+        )
     if not path.is_file():
         raise ConfigError(
             f"replay: expected the JSON file of a recording at {path}, found none; "
@@ -77,7 +83,7 @@ def replay(recording: Recording, watch: Callable[[Frame], None] | None = None) -
     """Play it again. `watch` is shown every tick's frame, drawn only if it looks."""
     try:
         return _replay(recording, watch)
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, ArithmeticError) as error:
         raise _foreign(recording.path, f"{type(error).__name__}: {error}") from error
 
 

@@ -14,27 +14,42 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from config import GameProfile
 from greatwall.contracts import GameObject
 
 ASKED_MIN = 0.5
 LABELLED_MIN = 0.3
 LabelBox = tuple[str, float, float, float, float]  # class, x1, y1, x2, y2
-RIDER = "horse"  # drawn over everything else
+LABEL_RULE = f"{LABELLED_MIN:.0%} or more of the box in the strip and not under others, cut to it"
+ASKED_RULE = f"{ASKED_MIN:.0%} or more of the box in the strip and not under others, cut to it"
+
+
+def rider_class(profile: GameProfile) -> str:
+    """The class whose role is the rider."""
+    return next(name for name, role in profile.roles if role == "rider")
 
 
 def visible_boxes(
-    objects: Sequence[GameObject], band: tuple[float, float], width: float, least: float = LABELLED_MIN
+    objects: Sequence[GameObject],
+    band: tuple[float, float],
+    width: float,
+    rider: str,
+    least: float = LABELLED_MIN,
 ) -> list[LabelBox]:
     """Class, x1, y1, x2, y2 px of the objects of which that share can be seen, cut to the strip."""
-    return sort_boxes(objects, band, width, least)[0]
+    return sort_boxes(objects, band, width, rider, least)[0]
 
 
 def sort_boxes(
-    objects: Sequence[GameObject], band: tuple[float, float], width: float, least: float = ASKED_MIN
+    objects: Sequence[GameObject],
+    band: tuple[float, float],
+    width: float,
+    rider: str,
+    least: float = ASKED_MIN,
 ) -> tuple[list[LabelBox], list[LabelBox]]:
     """The boxes asked for, and those of bystanders of which anything is inside the strip.
 
-    `objects` come in the order in which they are drawn, the rider excepted, who comes last.
+    `objects` come in the order in which they are drawn, those of class `rider` excepted, which come last.
     """
     asked: list[LabelBox] = []
     bystanders: list[LabelBox] = []
@@ -47,8 +62,8 @@ def sort_boxes(
             for j, other in enumerate(cut)
             if other is not None
             and j != i
-            and thing.category != RIDER
-            and (j > i or objects[j].category == RIDER)
+            and thing.category != rider
+            and (j > i or objects[j].category == rider)
             and _meet(box, other)
         ]
         seen = _area_seen(box, above)

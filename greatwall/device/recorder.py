@@ -1,6 +1,10 @@
 """A device that is recorded: its screen as an MP4, its touches and games as JSON beside it.
 
-`RecordedDevice` stands between a Worker and any device and changes nothing of what they say to each other.
+`RecordedDevice` stands between a Worker and any device, below the faults of `withheld.py`, and changes
+nothing of what they say to each other: it looks at pictures before any codec, and by ways that count no id.
+Each event is a line of NAME.events.jsonl as it happens, so that it outlives a program that is killed;
+`close` writes the JSON and takes the lines away. A video that cannot be written any more, on a full disk
+say, ends there; the game and the JSON go on, and `close` tells of it.
 On a device with ticks every touch is noted with the tick at which it was made, under a lock through
 which all calls go, so that `greatwall/data/recording.py` can play the same game again.
 In real time a thread of its own encodes the frames that the Worker grabs; held, every tick is a frame.
@@ -19,7 +23,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import av
 
@@ -38,6 +42,18 @@ CLOSE_S = 20.0
 def sidecar_of(video: Path) -> Path:
     """The JSON file that belongs to a recording."""
     return video.with_suffix(".json")
+
+
+def events_of(video: Path) -> Path:
+    """The lines beside a recording that is under way, or was killed."""
+    return video.with_suffix(".events.jsonl")
+
+
+@runtime_checkable
+class Peekable(Protocol):
+    """A device that can be looked at without anybody noticing."""
+
+    def peek(self) -> Frame: ...
 
 
 def state_digest(state: Mapping[str, Any]) -> str:
@@ -76,15 +92,17 @@ class VideoWriter:
         self._container.mux(self._stream.encode(frame))
 
     def close(self) -> None:
-        self._container.mux(self._stream.encode(None))
-        self._container.close()
+        try:
+            self._container.mux(self._stream.encode(None))
+        finally:
+            self._container.close()
 
 
 class RecordedDevice:
     """`contracts.Device`: another device, with everything that happens to it noted until `close`."""
 
     def __init__(self, device: Device, path: Path, config: Config) -> None:
-        for one in (path, sidecar_of(path)):
+        for one in (path, sidecar_of(path), events_of(path)):
             if one.exists():
                 raise ConfigError(f"--record: expected a new file, found {one}; name another one")
         if path.suffix.lower() != ".mp4" or not path.absolute().parent.is_dir():
@@ -97,13 +115,16 @@ class RecordedDevice:
         self._path, self._config = path, config
         self._lock = threading.RLock()
         self._events: list[dict[str, Any]] = []
+        self._noting = threading.Lock()  # of `_events` and their file
         self._writer = VideoWriter(path, device.size)
+        self._lines = events_of(path).open("w", encoding="utf-8")
+        self._note_line({"format": FORMAT, "version": VERSION, "config": config.resolved()})
         self._frames = self._left_out = 0
         self._last_id = -1
         self._zero_s: float | None = None
         self._held = False
         self._queue: queue.Queue[tuple[Frame, float] | None] = queue.Queue(WAITING_FRAMES)
-        self._error: Exception | None = None  # the encoder's; its thread writes it
+        self._error: Exception | None = None  # the first, of the video or the lines
         self._thread = threading.Thread(target=self._encode, name="recorder", daemon=True)
         self._thread.start()
         self._closed = False
@@ -132,8 +153,8 @@ class RecordedDevice:
             frame, at_s = item
             if self._error is None:
                 try:
-                    self._writer.add(frame.bgr, at_s)
-                except (av.FFmpegError, OSError) as error:
+                    self._writer.add(frame.uncoded_bgr, at_s)
+                except Exception as error:  # noqa: BLE001 - of the video alone
                     self._error = error
 
     # --- touches and games ----------------------------------------------------------------------
@@ -162,7 +183,18 @@ class RecordedDevice:
     def _note(self, **what: Any) -> None:
         """An event, with the game's tick and the time of the video at which it happened."""
         tick = None if self._ticked is None else self._ticked.tick
-        self._events.append({"tick": tick, "at_s": round(self._now_s(), 4), **what})
+        event = {"tick": tick, "at_s": round(self._now_s(), 4), **what}
+        with self._noting:
+            self._events.append(event)
+            self._note_line(event)
+
+    def _note_line(self, line: Mapping[str, Any]) -> None:
+        """To the operating system at once: a killed program leaves it."""
+        try:
+            self._lines.write(json.dumps(line) + "\n")
+            self._lines.flush()
+        except (OSError, ValueError) as error:  # ValueError: closed
+            self._error = self._error or error
 
     def _now_s(self) -> float:
         if self._held:
@@ -184,22 +216,47 @@ class RecordedDevice:
         return f"{self._device.health()}; recording, {self._frames} frames"
 
     def close(self) -> None:
-        """Finish the video and write the JSON, then let the device go."""
-        if not self._closed:
-            self._closed = True
+        """Finish the video and write the JSON, then let the device go, whatever fails of the former."""
+        try:
+            if not self._closed:
+                self._closed = True
+                self._finish()
+        finally:
+            self._device.close()
+
+    def _finish(self) -> None:
+        try:
             self._queue.put(None, timeout=CLOSE_S)
             self._thread.join(CLOSE_S)
-            with suppress(av.FFmpegError, OSError) if self._error is not None else nullcontext():
-                self._writer.close()
+            if self._thread.is_alive():
+                raise TimeoutError(f"the encoder did not end within {CLOSE_S:.0f} s")
+            self._writer.close()
+        except (queue.Full, OSError, av.FFmpegError, ValueError) as error:
+            self._error = self._error or error
+        try:
             self._write_sidecar()
-            if self._error is not None:
-                LOG.warning("the recording %s is incomplete: %s", self._path, self._error)
-        self._device.close()
+        except OSError as error:
+            self._error = self._error or error
+            self._close_lines(keep=True)
+        else:
+            self._close_lines(keep=False)
+        if self._error is not None:
+            LOG.warning(
+                "the recording %s is incomplete: %s: %s",
+                self._path, type(self._error).__name__, self._error,
+            )  # fmt: skip
+
+    def _close_lines(self, keep: bool) -> None:
+        """Take them away when all they say is in the JSON."""
+        with self._noting, suppress(OSError):
+            self._lines.close()
+            if not keep:
+                events_of(self._path).unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Leave nothing behind: the run it was meant for did not come about."""
         self.close()
-        for one in (self._path, sidecar_of(self._path)):
+        for one in (self._path, sidecar_of(self._path), events_of(self._path)):
             one.unlink(missing_ok=True)
 
     def _write_sidecar(self) -> None:
@@ -217,6 +274,7 @@ class RecordedDevice:
             "clock": "game" if self._held else "wall",
             "frames": self._frames,
             "frames_left_out": self._left_out,
+            "incomplete": None if self._error is None else f"{type(self._error).__name__}: {self._error}",
             "config": self._config.resolved(),
             "events": self._events,
             "end": end,
@@ -246,8 +304,17 @@ class RecordedTickedDevice(RecordedDevice):
         with self._lock:
             for _ in range(ticks):
                 self._ticked.advance(1)
-                self._writer.add(self._ticked.frame().bgr, self._frames * TICK_S)
+                if self._error is None:
+                    self._film()
                 self._frames += 1
+
+    def _film(self) -> None:
+        ticked = self._ticked
+        frame = ticked.peek() if isinstance(ticked, Peekable) else ticked.frame()
+        try:
+            self._writer.add(frame.uncoded_bgr, self._frames * TICK_S)
+        except (av.FFmpegError, OSError, ValueError) as error:
+            self._error = error
 
     def get_state(self) -> dict[str, Any]:
         return self._ticked.get_state()

@@ -53,12 +53,21 @@ class _Screen:
 
     def draw(self, view: View) -> FrameArray:
         with _PAINT_LOCK:
-            bgr = _painter(self._course, self._profile, self._look).draw(view)
-            if self.size != self._drawn_size:
-                bgr = self._resized(bgr)
-            if self._compress != "none":
-                bgr = self._compressed(bgr)
-            return bgr
+            bgr = self._painted(view)
+            return self._compressed(bgr) if self.codes else bgr
+
+    def draw_uncoded(self, view: View) -> FrameArray:
+        """The same without the codec, whose stream goes on as if nobody had looked."""
+        with _PAINT_LOCK:
+            return self._painted(view)
+
+    @property
+    def codes(self) -> bool:
+        return self._compress != "none"
+
+    def _painted(self, view: View) -> FrameArray:
+        bgr = _painter(self._course, self._profile, self._look).draw(view)
+        return bgr if self.size == self._drawn_size else self._resized(bgr)
 
     def _resized(self, bgr: FrameArray) -> FrameArray:
         import cv2
@@ -101,6 +110,15 @@ class _Moment:
         if self._scene is None:
             self._scene = self._screen.scene(self.view)
         return self._scene
+
+
+class _CodedMoment(_Moment):
+    """A `CodedSource`."""
+
+    __slots__ = ()
+
+    def draw_uncoded(self) -> FrameArray:
+        return self._screen.draw_uncoded(self.view)
 
 
 class SimulatedDevice:
@@ -168,11 +186,20 @@ class SimulatedDevice:
             tick = self._game.tick
             if self._newest is None or tick != self._newest_tick:
                 self._frame_id += 1
-                at_s = tick * TICK_S if self._held else self._zero_s + tick * TICK_S
-                moment = _Moment(self._game.view(), self._screen)
-                self._newest = Frame(self._frame_id, at_s, self.size, source=moment)
+                self._newest = self._captured()
                 self._newest_tick = tick
             return self._newest
+
+    def peek(self) -> Frame:
+        """This moment for the recorder, whose looking must leave all ids as they are without it."""
+        with self._lock:
+            return self._captured()
+
+    def _captured(self) -> Frame:
+        tick = self._game.tick
+        at_s = tick * TICK_S if self._held else self._zero_s + tick * TICK_S
+        kind = _CodedMoment if self._screen.codes else _Moment
+        return Frame(self._frame_id, at_s, self.size, source=kind(self._game.view(), self._screen))
 
     def tap(self, x: float, y: float) -> None:
         with self._lock:

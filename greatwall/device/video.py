@@ -20,7 +20,7 @@ import numpy as np
 
 from config import TICK_HZ, Config
 from greatwall.contracts import TICK_S, Frame, FrameArray
-from greatwall.errors import ConfigError, DeviceLost, FileFormatError, RecordingEnded
+from greatwall.errors import ConfigError, FileFormatError, RecordingEnded
 
 LOG = logging.getLogger("greatwall.video")
 SMALLEST = (160, 90)  # px; nothing can be seen in less
@@ -34,10 +34,12 @@ class Picture(NamedTuple):
 
     at_s: float
     image: av.VideoFrame
+    turns: int = 0  # quarters of a turn, counterclockwise, as which the file wants it shown
 
     def bgr(self) -> FrameArray:
-        """uint8 (H, W, 3), BGR, a copy."""
-        return np.asarray(self.image.to_ndarray(format="bgr24"), np.uint8)
+        """uint8 (H, W, 3), BGR, a copy, upright."""
+        stored = np.asarray(self.image.to_ndarray(format="bgr24"), np.uint8)
+        return np.ascontiguousarray(np.rot90(stored, self.turns)) if self.turns else stored
 
 
 class VideoFile:
@@ -59,7 +61,9 @@ class VideoFile:
             raise self._not_a_video() from error
         if self._first is None:
             raise self._not_a_video()
-        self.size = (self._first.width, self._first.height)
+        self._stored_size = (self._first.width, self._first.height)
+        self._turns = self._quarter_turns(self._first)
+        self.size = self._stored_size[::-1] if self._turns % 2 else self._stored_size
         check_size(path, self.size)
         rate = self._stream.average_rate
         self.period_s = 1.0 / float(rate) if rate else 1.0 / USUAL_HZ
@@ -71,27 +75,37 @@ class VideoFile:
         return None if length is None else length / av.time_base
 
     def pictures(self) -> Iterator[Picture]:
-        """Every picture in order, from the first; call it once. `DeviceLost` where it cannot go on."""
+        """Every picture in order, from the first; call it once.
+
+        A file that breaks off, as one does whose recorder was killed, ends there with one warning.
+        """
         first = self._first
         assert first is not None
         zero_s = _seconds(first)
-        yield Picture(0.0, first)
+        yield Picture(0.0, first, self._turns)
         last_s = 0.0
         while True:
             try:
                 image = next(self._images, None)
-            except av.FFmpegError as error:
-                raise DeviceLost(
-                    f"{self.path}: expected a whole video, found it broken after {last_s:.1f} s; "
-                    "record it again"
-                ) from error
+            except (av.FFmpegError, OSError) as error:
+                LOG.warning("%s breaks off after %.1f s (%s): taken as its end", self.path, last_s, error)
+                return
             if image is None:
                 return
             at_s = _seconds(image)
             last_s = last_s + self.period_s if at_s is None or zero_s is None else max(last_s, at_s - zero_s)
-            if (image.width, image.height) != self.size:  # a phone that was turned
-                image = image.reformat(width=self.size[0], height=self.size[1])
-            yield Picture(last_s, image)
+            if (image.width, image.height) != self._stored_size:  # a phone that was turned
+                image = image.reformat(width=self._stored_size[0], height=self._stored_size[1])
+            yield Picture(last_s, image, self._turns)
+
+    def _quarter_turns(self, image: av.VideoFrame) -> int:
+        """How phones note that they were held sideways: the pictures are stored as the sensor lies."""
+        if image.rotation % 90:
+            raise FileFormatError(
+                f"{self.path}: expected a video turned by quarters, found {image.rotation} degrees; "
+                "turn it upright with a video editor"
+            )
+        return int(image.rotation) // 90 % 4
 
     def close(self) -> None:
         self._container.close()
@@ -281,6 +295,8 @@ def check_size(path: Path, size: tuple[int, int]) -> None:
 
 def read_picture(path: Path) -> FrameArray:
     """An image file as uint8 (H, W, 3), BGR. `FileFormatError` for what cannot be decoded or is tiny."""
+    if not path.is_file():
+        raise ConfigError(f"picture: expected an image file at {path}, found none; name another")
     data = np.fromfile(path, np.uint8)
     image = cv2.imdecode(data, cv2.IMREAD_COLOR) if len(data) else None
     if image is None:

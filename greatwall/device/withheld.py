@@ -115,10 +115,6 @@ class WithholdingTickedDevice(WithholdingDevice):
     def tick(self) -> int:
         return self._ticked.tick
 
-    @tick.setter
-    def tick(self, tick: int) -> None:
-        self._ticked.tick = tick
-
     def hold(self) -> None:
         """Stop real time for good; the game's own starts elsewhere."""
         self._ticked.hold()

@@ -34,7 +34,7 @@ class Detector:
         if not path.is_file():
             raise ConfigError(
                 f"detector weights: expected a file at {path}, found none; "
-                "train them with: python -m greatwall detector train"
+                "train them with: python -m greatwall detector train, and name them with --weights"
             )
         self._profile = profile
         self._confidence = config.confidence
@@ -108,6 +108,11 @@ def _classes_of(path: Path, profile: GameProfile, network: Network) -> tuple[str
                 f"{note}: expected JSON with the detector's classes, found something else; train it again"
             ) from error
     shape = network.output_shape
+    if not all(isinstance(side, int) for side in network.input_shape[2:]):
+        raise FileFormatError(
+            f"{path}: expected a model for pictures of one size, found input shape {network.input_shape}; "
+            "export it with fixed sides (dynamic=False)"
+        )
     if len(network.input_shape) != 4 or len(shape) != 3 or shape[1] != 4 + len(classes):
         raise FileFormatError(
             f"{path}: expected a YOLO model of {len(classes)} classes with raw output, found output shape "

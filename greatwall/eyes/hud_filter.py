@@ -10,6 +10,7 @@ import math
 from config import GameProfile, HudField
 from greatwall.contracts import HUD_FIELDS, Hud, HudRead
 
+RATE_MARGIN = 1.5  # a value that only rises may rise this much faster than it last did
 SLACK = 1.0  # on every allowed rise: values are whole numbers
 NOT_SHOWN = HudField((0, 0, 0, 0), 0, -1, 0.0, False)  # a field this game has not: nothing is in range
 
@@ -19,14 +20,17 @@ class FieldFilter:
 
     A value out of range is never believed. A plausible one is, at once: no fall (or a fall of one where
     it may fall) and no rise faster than the field's rate. Any other is believed when the next read
-    says the same, or, for a value that only rises, what follows from it. So a single misread changes
-    nothing, and a true jump is believed one read late.
+    says the same, or, for a value that only rises, what follows from it. So a true jump is believed one
+    read late, and a single misread that is not plausible changes nothing. One that is plausible is believed
+    like a right read: distance 120, 126, 138 ends at 138 whatever stood there, and lives 3, 3, 2, 3, 3 show
+    2 for two reads, since a rise of lives has to be read twice. A death is believed fast at that price.
     """
 
     def __init__(self, field: HudField) -> None:
         self._field = field
         self.value: int | None = None
         self.at_s = -math.inf
+        self._rate = 0.0  # a second, of the last rise that was believed
         self._candidate: int | None = None
         self._candidate_at_s = -math.inf
 
@@ -36,6 +40,8 @@ class FieldFilter:
         if value is None or not field.low <= value <= field.high:
             return
         if self._believable(value, at_s) or self._confirmed(value, at_s):
+            if self.value is not None and value > self.value and at_s > self.at_s:
+                self._rate = (value - self.value) / (at_s - self.at_s)
             self.value, self.at_s = value, at_s
             self._candidate = None
         else:
@@ -58,6 +64,8 @@ class FieldFilter:
         if value < before:
             return self._field.may_fall and before - value == 1
         rate = self._field.max_rise_per_s
+        if rate > 0 and not self._field.may_fall:
+            rate = max(rate, RATE_MARGIN * self._rate)  # a runner gets faster without end
         return value == before or (rate > 0 and value - before <= rate * max(0.0, elapsed_s) + SLACK)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from game_env import GreatWallEnv
 from greatwall.contracts import Action, Perception, Player
 from greatwall.metrics.statistics import summarise
+from greatwall.players import give_truth
 
 Watcher = Callable[[Perception, Action, float], None]  # what was seen, what was done, its reward
 
@@ -37,6 +38,7 @@ class EpisodeResult:
 
 def play_episode(env: GreatWallEnv, player: Player, seed: int, watch: Watcher | None = None) -> EpisodeResult:
     """Play the course of that seed to its end. `watch` is called after every step."""
+    give_truth(player, env.save_game)
     observation, info = env.reset(seed=seed)
     player.reset(seed)
     total, done = 0.0, False

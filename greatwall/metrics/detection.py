@@ -167,16 +167,12 @@ def mean_average_precision(classes: dict[str, Sequence[FrameBoxes]]) -> MeanAver
     )
 
 
-def best_overlaps(truth: Boxes, found: Boxes) -> NDArray[np.float64]:
-    """Each truth box's overlap with the box it is given, (N,); 0 for a missed one.
-
-    The assignment is optimal (Hungarian): the sum of the overlaps is as large as it can be.
-    """
+def paired_overlaps(truth: Boxes, found: Boxes, pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    """Each truth box's overlap with the box it is paired with, (N,); 0 for one without, which is missed."""
     overlaps = np.zeros(len(truth))
-    if len(truth) and len(found):
-        matrix = iou_matrix(truth, found)
-        rows, columns = linear_sum_assignment(matrix, maximize=True)
-        overlaps[rows] = matrix[rows, columns]
+    matrix = iou_matrix(truth, found)
+    for i, j in pairs:
+        overlaps[i] = matrix[i, j]
     return overlaps
 
 

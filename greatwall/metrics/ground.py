@@ -17,6 +17,8 @@ from greatwall.contracts import Gap
 EDGE_PX = 4.0  # an edge this close to the truth's is right
 WIDE_PX = 140.0  # the narrowest gap of the standard course
 AHEAD_PX = 400.0  # a wide gap is to be seen this far ahead of the rider
+Cells = NDArray[np.float32]  # as in contracts.Ground: above 0 is ground
+Ground = NDArray[np.bool_]
 
 
 class GroundTally:
@@ -25,6 +27,7 @@ class GroundTally:
     def __init__(self) -> None:
         self.frames = 0
         self._cells: Counter[tuple[bool, bool]] = Counter()  # (truth ground, seen ground)
+        self._scan: Counter[tuple[bool, bool]] = Counter()  # the same, from where the rider truly stands
         self._edges: list[float] = []
         self._missed = self._invented = self._found = 0
         self._cliff: Counter[tuple[bool, bool]] = Counter()  # (truth flag, seen flag)
@@ -40,16 +43,17 @@ class GroundTally:
         truth: Sequence[Gap],
         seen: Sequence[Gap],
         rider_x2: float,
-        cells: tuple[NDArray[np.float32], NDArray[np.float32]],
+        cells: tuple[Cells, Cells, Cells],
         cliff: tuple[bool, bool],
     ) -> None:
-        """One frame: the gaps, the cells and the cliff flag, truth first."""
+        """One frame: the gaps, the cells and the cliff flag, truth first.
+
+        Seen cells come twice: as published, from the rider that was seen, and from where it truly stands.
+        """
         self.frames += 1
-        true_cells, seen_cells = cells[0] > 0, cells[1] > 0
-        self._cells[True, True] += int((true_cells & seen_cells).sum())
-        self._cells[True, False] += int((true_cells & ~seen_cells).sum())
-        self._cells[False, True] += int((~true_cells & seen_cells).sum())
-        self._cells[False, False] += int((~true_cells & ~seen_cells).sum())
+        true, published, scanned = cells
+        _count(self._cells, true > 0, published > 0)
+        _count(self._scan, true > 0, scanned > 0)
         self._cliff[cliff] += 1
         left = list(seen)
         for gap in truth:
@@ -76,8 +80,6 @@ class GroundTally:
 
     def summary(self) -> dict[str, Any]:
         """JSON-able. Only gaps that came into view farther ahead than asked can be judged by that."""
-        cells = self._cells
-        none, ground = cells[False, False] + cells[False, True], cells[True, True] + cells[True, False]
         wide = [
             one
             for one in self._first
@@ -88,10 +90,8 @@ class GroundTally:
         edges = np.array(self._edges or [0.0])
         return {
             "frames": self.frames,
-            "non_ground_cells": none,
-            "non_ground_agree": _share(cells[False, False], none),
-            "ground_cells": ground,
-            "ground_agree": _share(cells[True, True], ground),
+            **_agreement(self._cells),
+            "scan_alone": _agreement(self._scan),
             "gap_views": self._found + self._missed,
             "gap_views_missed": self._missed,
             "gaps_invented": self._invented,
@@ -114,6 +114,23 @@ class GroundTally:
             ),
             "cliff_flag_up": self._cliff[True, True] + self._cliff[True, False],
         }
+
+
+def _count(counter: Counter[tuple[bool, bool]], true: Ground, seen: Ground) -> None:
+    counter[True, True] += int((true & seen).sum())
+    counter[True, False] += int((true & ~seen).sum())
+    counter[False, True] += int((~true & seen).sum())
+    counter[False, False] += int((~true & ~seen).sum())
+
+
+def _agreement(cells: Counter[tuple[bool, bool]]) -> dict[str, Any]:
+    none, ground = cells[False, False] + cells[False, True], cells[True, True] + cells[True, False]
+    return {
+        "non_ground_cells": none,
+        "non_ground_agree": _share(cells[False, False], none),
+        "ground_cells": ground,
+        "ground_agree": _share(cells[True, True], ground),
+    }
 
 
 def _share(part: int, whole: int) -> float | None:

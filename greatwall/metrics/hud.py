@@ -18,6 +18,7 @@ class HudTally:
         self._raw: Counter[tuple[str, str]] = Counter()  # (field, right, wrong or none)
         self._believed: Counter[tuple[str, str]] = Counter()
         self._spoilt: Counter[str] = Counter()
+        self._held: Counter[tuple[str, bool]] = Counter()  # (field, is what stood in the frame read)
         self._ages: dict[str, list[float]] = {name: [] for name in HUD_FIELDS}
         self._misreads: list[dict[str, Any]] = []
 
@@ -25,6 +26,7 @@ class HudTally:
         """One read: what stood there, what was read, and what is believed after it.
 
         A belief older than this read was judged when it was made; none yet is neither right nor wrong.
+        Apart from that, every belief, however old, is held against this read's frame: `differs`.
         """
         self.reads += 1
         for name, true, said in zip(HUD_FIELDS, truth, raw, strict=True):
@@ -34,6 +36,8 @@ class HudTally:
                 self._misreads.append({"field": name, "truth": true, "read": said})
             fresh = getattr(believed, f"{name}_at_s") == believed.captured_at_s
             value = getattr(believed, name)
+            if value is not None:
+                self._held[name, value == true] += 1
             if fresh:
                 self._believed[name, "right" if value == true else "wrong"] += 1
             elif verdict == "right" and value != true:
@@ -67,6 +71,8 @@ class HudTally:
             "believed_exact": round(right / (right + wrong), 5) if right + wrong else 1.0,
             "believed_wrong": wrong,
             "right_not_believed_at_once": self._spoilt[name],
+            "differs": self._held[name, False],
+            "compared": self._held[name, False] + self._held[name, True],
             "age_s": {
                 "p50": round(percentile(ages, 0.5), 3) if ages else None,
                 "p95": round(percentile(ages, 0.95), 3) if ages else None,

@@ -15,9 +15,9 @@ from greatwall.metrics.detection import (
     Counts,
     FrameBoxes,
     as_boxes,
-    best_overlaps,
     match_by_center,
     mean_average_precision,
+    paired_overlaps,
     without_bystanders,
 )
 
@@ -62,7 +62,7 @@ class ObjectTally:
         right = len(pairs)
         self._counts[name] += Counts(right, len(found) - right, len(truth) - right)
         self._left_errors += [abs(float(truth[i, 0] - found[j, 0])) for i, j in pairs]
-        overlaps = best_overlaps(truth, found)
+        overlaps = paired_overlaps(truth, found, pairs)
         self._overlaps[name] += overlaps.tolist()
         inside = (truth[:, 2] > self._part[0]) & (truth[:, 0] < self._part[1])
         self._part_overlaps[name] += overlaps[inside].tolist()

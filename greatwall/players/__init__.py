@@ -58,8 +58,8 @@ def make_player(spec: str, config: Config) -> Player:
     path = Path(spec)
     if not path.exists():
         raise ConfigError(
-            f"unknown policy {spec!r}: expected {', '.join(BUILT_IN + WITH_TRUTH)} or a policy file; found neither; "
-            "train one with python train_ppo.py, or use --policy rule"
+            f"unknown policy {spec!r}: expected {', '.join(BUILT_IN + WITH_TRUTH)} or a policy file; "
+            "found neither; train one with python train_ppo.py, or use --policy rule"
         )
     from greatwall.players.trained import PolicyPlayer  # torch only when a policy plays
 

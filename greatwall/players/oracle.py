@@ -37,7 +37,7 @@ Array = NDArray[Any]
 class OracleSettings:
     """How much it searches."""
 
-    lookahead_s: float = 3.0  # doubling it changes the score by less than 3 % (`benchmarks/players.py`)
+    lookahead_s: float = 4.0  # doubling it changes the score by less than 3 % (`benchmarks/players.py`)
 
 
 class Paths(NamedTuple):
@@ -160,7 +160,7 @@ class OraclePlayer:
 
     def _left_edges(self, thing: Thing, now: int, count: int) -> Array:
         moved = thing.x - thing.speed * (now + np.arange(count) - thing.born)
-        return np.maximum(thing.stop_x, moved)
+        return np.asarray(np.maximum(thing.stop_x, moved))
 
     def _need(self, thing: Thing, x: Array, now: int) -> Array:
         """px the rider must be above at each tick so that this thing does no harm; -1 where none can."""
@@ -244,10 +244,10 @@ class OraclePlayer:
         end = min(self._decisions, decision + action.ticks // self._period)
         unhurt = later[end][action.ends]
         if not hits.any():
-            return unhurt @ action.chances
+            return np.asarray(unhurt @ action.chances)
         ready = decision + -(-(hits + self._safe_ticks) // self._period)
         hurt = 1.0 + later[np.minimum(ready, self._decisions), -1]
-        return np.where(hits > 0, hurt, unhurt) @ action.chances
+        return np.asarray(np.where(hits > 0, hurt, unhurt) @ action.chances)
 
     def _shoot(
         self,

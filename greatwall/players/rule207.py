@@ -24,7 +24,7 @@ SAME_ENEMY_PX = 60.0  # an enemy this near to where the one shot at must be by n
 
 @dataclass(frozen=True)
 class Rule207Settings:
-    """What was tuned, on validation seeds only (`benchmarks/players.py`)."""
+    """What was tuned, by random search on validation seeds 1,000,000 to 1,000,059 alone."""
 
     aim: float = 0.5  # where in the take-off window the middle of the delay is put: 0 early, 1 late
     obstacle_h_px: float = 112.0  # assumed of every obstacle

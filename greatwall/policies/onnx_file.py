@@ -47,7 +47,7 @@ def to_onnx(policy: Policy) -> bytes:
         torch.onnx.export(
             _Actor(policy.network).eval(),
             (torch.zeros(1, size),),
-            buffer,
+            buffer,  # type: ignore[arg-type]  # both exporters write to it; the hint names paths only
             input_names=NAMES[:1],
             output_names=NAMES[1:],
             dynamic_axes={name: {0: "batch"} for name in NAMES},
@@ -69,9 +69,7 @@ def to_onnx(policy: Policy) -> bytes:
     return found
 
 
-def largest_difference(
-    policy: Policy, model: bytes, observations: np.ndarray[Any, Any]
-) -> tuple[float, int]:
+def largest_difference(policy: Policy, model: bytes, observations: np.ndarray[Any, Any]) -> tuple[float, int]:
     """Between the model run by ONNX Runtime and the policy: the largest of any log probability, and on how
     many observations their actions differ although the policy's choice is no tie."""
     import onnxruntime

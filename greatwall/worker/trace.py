@@ -1,10 +1,10 @@
 """`--trace FILE`: what happened when, as a trace that ui.perfetto.dev and chrome://tracing open.
 
-Every thread adds events to one bounded ring (appending to a deque is atomic); the main thread writes it
-once, at the end. One track a thread (grab, main loop, ocr, player) and one for the steps: there each step
-is a span from its order to its end, with the moments it is made of (capture, perceived, touch, first
-visible effect) carrying the step's number. Without `--trace` there is no such object, and each stage
-pays for one comparison with None.
+Every thread adds events to one bounded ring, under its lock; the main thread writes it once, at the end.
+One track a thread (grab, main loop, ocr, player) and one for the steps: there each step is a span from its
+order to its end, with the moments it is made of (capture, perceived, touch, first visible effect) carrying
+the step's number. Without `--trace` there is no such object, and each stage pays for one comparison with
+None.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -100,6 +101,7 @@ class Trace:
 
     def __init__(self, path: Path, profile: GameProfile, kept: int = EVENTS_KEPT) -> None:
         self._path = path
+        self._lock = threading.Lock()  # of the ring: a thread that has not stopped may still add to it
         self._events: deque[Event] = deque(maxlen=kept)
         self._effects = EffectWatch(profile)
 
@@ -169,17 +171,23 @@ class Trace:
         self._moment("steps", "new run", at_s)
 
     def _span(self, track: str, name: str, began_s: float, ended_s: float, **args: Any) -> None:
-        self._events.append(Event(track, name, began_s, max(0.0, ended_s - began_s), args))
+        self._add(Event(track, name, began_s, max(0.0, ended_s - began_s), args))
 
     def _moment(self, track: str, name: str, at_s: float, **args: Any) -> None:
-        self._events.append(Event(track, name, at_s, None, args))
+        self._add(Event(track, name, at_s, None, args))
+
+    def _add(self, event: Event) -> None:
+        with self._lock:
+            self._events.append(event)
 
     # --- the file ---------------------------------------------------------------------------------
 
     def save(self) -> None:
         """Write the file whole, under another name first. `ConfigError` where that is impossible."""
         part = self._path.with_name(self._path.name + ".part")
-        events = sorted(self._events, key=lambda one: (one.at_s, -(one.duration_s or 0.0)))
+        with self._lock:
+            events = list(self._events)
+        events.sort(key=lambda one: (one.at_s, -(one.duration_s or 0.0)))
         about = {"events": len(events), "older_ones_lost": len(events) == self._events.maxlen}
         try:
             with part.open("w", encoding="utf-8") as file:

@@ -103,6 +103,17 @@ def test_a_run_too_short_to_meet_anything_says_so(tmp_path: Path, capsys: pytest
     assert run_command(eyes_agreement.EyesAgreement, ["--steps", "0"], "eyes_agreement") == 2
 
 
+@pytest.mark.parametrize("words", [readme_results.ENGLISH, readme_results.CHINESE], ids=["en", "zh"])
+def test_the_readme_shows_the_figures_that_are_committed(
+    words: readme_results.Words, repo_root: Path
+) -> None:
+    """If not: python benchmarks/readme_results.py"""
+    document = (repo_root / words.document).read_text(encoding="utf-8")
+    figures = readme_results.read_figures()
+    assert document == readme_results.written(document, readme_results.results(figures, words))
+    assert f"{figures['presets']['test']['trained']['distance_m']['iqm']:,.0f}" in document
+
+
 def test_a_document_without_its_marks_is_refused() -> None:
     with pytest.raises(FileFormatError, match="results:begin"):
         readme_results.written("# A page", "text")

@@ -143,3 +143,25 @@ def test_mistakes_are_one_line_and_status_2(tmp_path: Path, capsys: pytest.Captu
         error = [line for line in error if not line.startswith("frames ")]  # the progress bar
         assert len(error) == 1, error
         assert words in error[0]
+
+
+def test_a_folder_named_like_a_picture_is_none(tmp_path: Path) -> None:
+    shots = tmp_path / "shots"
+    (shots / "x.png").mkdir(parents=True)
+    cv2.imwrite(str(shots / "x.png" / "a.png"), np.full((180, 320, 3), 90, np.uint8))
+    assert make(tmp_path / "out", "--source", str(shots))["frames"] == 1
+
+
+def test_an_out_inside_the_source_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cv2.imwrite(str(tmp_path / "a.png"), np.full((180, 320, 3), 90, np.uint8))
+    out = tmp_path / "out"
+    assert main(["dataset", "--out", str(out), "--source", str(tmp_path)]) == 2
+    assert "--out: expected a folder outside of --source" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_recording_that_was_killed_is_labelled(tmp_path: Path) -> None:
+    whole = game_video(tmp_path / "whole.mp4", frames=40).read_bytes()
+    cut = tmp_path / "cut.mp4"
+    cut.write_bytes(whole[: int(len(whole) * 0.7)])
+    assert make(tmp_path / "out", "--source", str(cut), "--frames", "3")["frames"] == 3

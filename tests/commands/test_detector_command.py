@@ -29,6 +29,7 @@ def test_score_writes_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["score", "--seed", "-1"], "--seed: expected 0 to"),
         (["score", "--json", "no/such/folder/x.json"], "--json: expected a folder that exists"),
         (["score", "--weights", "none.onnx"], "found none; train them with"),
+        (["train", "--out", "/proc/foo"], "--out: expected a folder or a place for one"),
         (["train", "--epochs", "0"], "epochs: expected 1 or more"),
         (["train", "--frames", "5", "--seed", "1000000"], "seeds from 1,000,000 on"),
     ],
@@ -40,3 +41,11 @@ def test_mistakes_are_one_line_and_status_2(
     error = capsys.readouterr().err.strip()
     assert words in error
     assert "\n" not in error
+
+
+def test_an_out_that_is_a_file_is_said_before_the_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert run_command(COMMAND, ["train", "--out", str(tmp_path / "file")], PROG) == 2
+    assert "--out: expected a folder" in capsys.readouterr().err

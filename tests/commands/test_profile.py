@@ -38,6 +38,26 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ({"ground_colors": []}, "ground_colors"),
         ({"speed": 3}, "speed"),
         ({"name": None, "frame_size": "big"}, "expected the profile"),
+        ({"frame_size": ["a", 1080]}, "frame_size 'a' instead of a whole number"),
+        ({"frame_size": [1920.5, 1080]}, "frame_size '1920.5' instead of a whole number"),
+        ({"frame_size": [1920]}, "frame_size of 1 values instead of 2"),
+        ({"frame_size": [3, 3]}, "frame_size 3 instead of 160"),
+        ({"classes": "horse"}, "classes 'horse' instead of a list"),
+        ({"classes": [["horse"]]}, "instead of text"),
+        ({"roles": [3]}, "roles '3' instead of a list"),
+        ({"rider_x_fixed": 1}, "rider_x_fixed '1' instead of true or false"),
+        ({"swipe_ms": True}, "swipe_ms 'True' instead of a whole number"),
+        ({"swipe_ms": -5}, "swipe_ms -5 instead of 1"),
+        ({"terrain_step_px": 0}, "terrain_step_px 0 instead of 1"),
+        ({"ground_tolerance": "wide"}, "ground_tolerance 'wide'"),
+        ({"ground_colors": [[300, 0, 0]]}, "ground_colors"),
+        ({"ground_colors": [[1, 2]]}, "ground_colors of 2 values instead of 3"),
+        ({"jump_cooldown_s": float("nan")}, "jump_cooldown_s 'nan' instead of a number"),
+        ({"jump_tap": [5000, 3]}, "jump_tap (5000, 3) outside the frame"),
+        ({"restart": [{"x": 1, "y": 1, "wait_s": "long"}]}, "wait_s 'long' instead of a number"),
+        ({"hud": [["coins", FIELD | {"box": [1, 1, 2, 9]}]]}, "hud coins (1, 1, 2, 9) smaller than 4 px"),
+        ({"hud": [["coins", FIELD | {"low": 9, "high": 1}]]}, "hud coins: low 9 and high 1"),
+        ({"hud": [["coins", FIELD], ["coins", FIELD]]}, "a name twice"),
     ],
 )
 def test_a_profile_that_cannot_be_is_one_line(tmp_path: Path, change: dict[str, Any], words: str) -> None:
@@ -62,6 +82,14 @@ def test_places_are_drawn_into_a_screenshot_of_any_size(
     x, y, _, h = dict(GREAT_WALL.hud)["lives"].box
     assert tuple(drawn[round((y + h / 2) * 2 / 3), round(x * 2 / 3)]) != (100, 100, 100)
     capsys.readouterr()
+    nowhere = str(tmp_path / "no" / "a.png")
+    for place, words in (("/proc/look.png", "can be written"), (nowhere, "a .png file")):
+        assert main(["profile", "show", str(path), "--picture", str(shot), "--out", place]) == 2
+        told = capsys.readouterr()
+        assert words in told.err
+        assert "wrote" not in told.out
+    assert main(["profile", "show", str(path), "--picture", "no.png", "--out", str(out)]) == 2
+    assert "expected an image file" in capsys.readouterr().err
     assert main(["profile", "show", str(path), "--picture", str(path), "--out", str(out)]) == 2
     assert "expected an image" in capsys.readouterr().err
     assert main(["profile", "write", str(path)]) == 2

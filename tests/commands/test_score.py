@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from greatwall.commands import run_command
 from greatwall.commands.perception_page import write_tables
-from greatwall.commands.score import COMMAND
+from greatwall.commands.score import COMMAND, PAGE, RESULTS
 from greatwall.errors import ConfigError, FileFormatError
 
 PROG = "python -m greatwall score"
@@ -65,6 +66,56 @@ def test_a_page_without_marks_and_results_that_are_no_json_are_one_line(kept: Pa
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
     with pytest.raises(FileFormatError, match=r"broken\.json"):
         write_tables(page, tmp_path)
+
+
+def tables_of(text: str) -> dict[str, str]:
+    """What stands between each mark and its end."""
+    return dict(re.findall(r"<!-- (\w+) -->\n(.*?)<!-- end -->", text, re.DOTALL))
+
+
+def test_the_published_page_is_filled_from_the_published_results_and_no_table_is_empty(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "page.md"
+    published = PAGE.read_text(encoding="utf-8")
+    marks = tables_of(published)
+    page.write_text(
+        re.sub(r"(<!-- \w+ -->\n).*?(<!-- end -->)", r"\1\2", published, flags=re.DOTALL), "utf-8"
+    )
+    write_tables(page, RESULTS)
+    filled = tables_of(page.read_text(encoding="utf-8"))
+    assert filled.keys() == marks.keys() >= {*NAMES, "detector_runtimes", "hud_cost", "hud_soak"}
+    for name in marks:
+        assert filled[name].count("\n| ") + filled[name].startswith("| ") >= 2, name  # a head and a row
+        assert marks[name].strip(), name
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hud_cost", '{"rows": [{"how": "x", "wall_ms": {"p95": 1.0}, "cpu_ms": {}}]}'),  # an older one's
+        ("hud_cost", '{"rows": 3}'),
+        ("hud_soak", "[]"),
+        ("detector_runtimes", '{"rows": [{"input": [640]}]}'),
+        ("perception/standard", "{}"),
+        ("perception/standard", "[1]"),
+    ],
+)
+def test_a_result_with_other_figures_is_named_in_one_line(
+    name: str, text: str, kept: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "perception"
+    results.mkdir()
+    (results / "a.json").write_bytes((kept / "standard.json").read_bytes())
+    (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_bytes(PAGE.read_bytes())
+    with pytest.raises(
+        FileFormatError, match=rf"{name}\.json: expected the figures of this version"
+    ) as error:
+        write_tables(page, results)
+    assert "\n" not in str(error.value)
+    assert page.read_bytes() == PAGE.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -120,3 +120,15 @@ def test_a_recording_that_did_not_come_about_leaves_nothing(tmp_path: Path) -> N
     arguments = ["--headless", "--weights", "none.onnx", "--record", str(tmp_path / "a.mp4")]
     assert ppo_acting.main(arguments) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_film_without_a_folder_is_not_the_recordings_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    film = tmp_path / "run.mp4"
+    env = build_watched_env(make_config(seed=5), film)
+    env.reset(seed=5)
+    env.step(0)
+    env.close()
+    assert main(["replay", str(film), "--video", str(tmp_path / "no" / "x.mp4")]) == 2
+    assert "--video: expected a folder that exists" in capsys.readouterr().err

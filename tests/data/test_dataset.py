@@ -216,3 +216,32 @@ def test_labels_are_as_sure_as_the_least_sure_of_them(
     things: tuple[GameObject, ...], expected: tuple[float, str]
 ) -> None:
     assert judge(things, 0.35, "horse") == pytest.approx(expected)
+
+
+def test_one_part_validates_on_its_last_tenth(tmp_path: Path) -> None:
+    write(Numbers(parts=1), tmp_path / "a")
+    lists = [(tmp_path / "a" / name).read_text().split() for name in ("train.txt", "val.txt")]
+    assert [len(one) for one in lists] == [3, 1]
+    assert not set(lists[0]) & set(lists[1])
+
+
+@pytest.mark.parametrize("left", [("parts",), ("parts", "images", "labels"), ("parts/plan.json.part",)])
+def test_a_kill_before_the_plan_was_written_is_no_obstacle(tmp_path: Path, left: tuple[str, ...]) -> None:
+    for name in left:
+        place = tmp_path / "a" / name
+        if place.suffix:
+            place.parent.mkdir(parents=True)
+            place.write_text('{"wor')
+        else:
+            place.mkdir(parents=True)
+    write(Numbers(), tmp_path / "a")
+    write(Numbers(), tmp_path / "b")
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (Path("/proc/foo"), tmp_path / "file" / "below"):
+        with pytest.raises(ConfigError, match="expected a place where a data set can be written") as caught:
+            write(Numbers(), place)
+        assert "\n" not in str(caught.value)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import pytest
 
 from config import GREAT_WALL, Config, EyesConfig
+from greatwall.commands import detector
 from greatwall.commands.detector import Train
-from greatwall.data.detector_training import TrainingPlan, train_detector, write_dataset, write_note
+from greatwall.data.detector_training import (
+    TrainingPlan,
+    start_facts,
+    train_detector,
+    write_dataset,
+    write_note,
+)
 from greatwall.errors import ConfigError
-from greatwall.eyes.detector import Detector
+from greatwall.eyes.detector import DEFAULT_WEIGHTS, Detector
 
 TINY = TrainingPlan(frames=4, epochs=1, seed=7, threads=1, input_size=(320, 96), batch=2)
 
@@ -41,8 +49,36 @@ def test_training_leaves_weights_that_run_and_a_note(tmp_path: Path) -> None:
     write_note(weights, facts)
     assert facts["plan"]["seed"] == 7
     for runtime in ("openvino", "onnx"):
-        detector = Detector(GREAT_WALL, EyesConfig(weights=str(weights), runtime=runtime))  # type: ignore[arg-type]
-        assert detector.network.output_shape[1] == 9
+        eyes = EyesConfig(weights=str(weights), runtime=runtime)  # type: ignore[arg-type]
+        assert Detector(GREAT_WALL, eyes).network.output_shape[1] == 9
+
+
+def test_what_is_trained_does_not_replace_the_committed_weights_unless_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Path] = []
+    assert DEFAULT_WEIGHTS.parent / "new" == detector.NEW_WEIGHTS
+    monkeypatch.setattr(detector, "NEW_WEIGHTS", tmp_path)
+
+    def no_training(_: Config, __: TrainingPlan, weights: Path) -> dict[str, object]:
+        asked.append(weights)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(detector, "train_detector", no_training)
+    with pytest.raises(KeyboardInterrupt):
+        Train().run()
+    assert asked == [tmp_path / "detector.onnx"]
+
+
+def test_the_note_names_the_start_by_its_hash(tmp_path: Path) -> None:
+    copy = tmp_path / "mine.onnx"
+    copy.write_bytes(DEFAULT_WEIGHTS.read_bytes())
+    ours, theirs = (start_facts(replace(TINY, start=str(path))) for path in (DEFAULT_WEIGHTS, copy))
+    assert isinstance(ours, dict)
+    assert isinstance(theirs, dict)
+    assert ours["start_sha256"] == theirs["start_sha256"]
+    assert ours["start"] == "the file of this hash, as committed in git before"
+    assert theirs["start"] == "the file of this hash"
 
 
 @pytest.mark.parametrize(

@@ -54,5 +54,5 @@ def test_equal_seeds_give_equal_frames(frames: list[LabelledFrame]) -> None:
     ],
 )
 def test_rule_of_what_is_labelled(x: float, y: float, w: float, h: float, expected: tuple | None) -> None:
-    boxes = visible_boxes((GameObject("coin", x, y, w, h),), (352, 928), 1920)
+    boxes = visible_boxes((GameObject("coin", x, y, w, h),), (352, 928), 1920, "horse")
     assert boxes == ([] if expected is None else [("coin", *expected)])

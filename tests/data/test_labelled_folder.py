@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -91,6 +92,70 @@ def test_names_of_the_label_tool_decide_the_classes(tmp_path: Path) -> None:
         with pytest.raises(GreatWallError, match="found cow"):
             read_labelled_folder(folder, GREAT_WALL)
         (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("data.yaml", b"names: [a, {b\n: - ]", "expected YAML"),
+        ("data.yaml", b"names: [\xff\xfe]", "expected text in UTF-8"),
+        ("data.yaml", b"- horse", "expected names of the classes"),
+        ("classes.txt", b"\xff\xfehorse", "expected text in UTF-8"),
+        ("val.txt", b"\xff\xfe0.jpg", "expected text in UTF-8"),
+    ],
+)
+def test_a_broken_list_is_one_line(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    folder = folder_of(tmp_path)
+    (folder / name).write_bytes(content)
+    with pytest.raises(GreatWallError, match=words) as caught:
+        read_labelled_folder(folder, GREAT_WALL)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "\ufeff0 0.5 0.5 0.1 0.1")
+    (folder / "classes.txt").write_text("\ufeffcoin\n")
+    assert read_labelled_folder(folder, GREAT_WALL).train[0].rows[0].category == "coin"
+    (folder / "classes.txt").unlink()
+    (folder / "data.yaml").write_text("\ufeffnames:\n  0: enemy\n")
+    assert read_labelled_folder(folder, GREAT_WALL).train[0].rows[0].category == "enemy"
+
+
+def test_pictures_to_examine_on_are_kept_apart_where_there_are_enough(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, count=12)
+    for listed in ("".join(f"./images/{i}.jpg\n" for i in range(12)), "./images/none.jpg\n"):
+        (folder / "val.txt").write_text(listed)
+        found = read_labelled_folder(folder, GREAT_WALL)
+        assert (len(found.train), len(found.val), found.val_is_new) == (11, 1, True)
+    (folder / "val.txt").write_text("./images/3.jpg\n./images/4.jpg\n")
+    assert [one.image.stem for one in read_labelled_folder(folder, GREAT_WALL).val] == ["3", "4"]
+    few = read_labelled_folder(folder_of(tmp_path / "few", count=3), GREAT_WALL)
+    assert not few.val_is_new
+
+
+def test_the_exam_keeps_labels_under_others_as_training_does(tmp_path: Path) -> None:
+    """The first row would be hidden if the order of rows were the order of drawing."""
+    folder = folder_of(tmp_path, "4 0.5 0.5 0.03 0.05\n1 0.5 0.5 0.1 0.2")
+    scores = examine(Config(), read_labelled_folder(folder, GREAT_WALL), DEFAULT_WEIGHTS)
+    assert scores["classes"]["coin"]["truth"] == 1
+    assert scores["classes"]["obstacle"]["truth"] == 1
+    assert scores["pictures_were_learnt_from"]
+
+
+def test_weights_of_other_or_reordered_classes_are_no_start(tmp_path: Path) -> None:
+    turned = replace(GREAT_WALL, classes=GREAT_WALL.classes[::-1])
+    labelled = read_labelled_folder(folder_of(tmp_path / "in"), turned)
+    plan = TrainingPlan(1, 1, 0, 1, (640, 192), start=str(DEFAULT_WEIGHTS))
+    with pytest.raises(GreatWallError, match="or use --start none") as caught:
+        tune_detector(Config(profile=turned), plan, labelled, tmp_path / "out" / "d.onnx")
+    assert "\n" not in str(caught.value)
+    start = tmp_path / "start.onnx"
+    start.write_bytes(DEFAULT_WEIGHTS.read_bytes())
+    for content in (b'{"classes": ', b"[1]", b'{"classes": 3}', b"\xff\xfe"):
+        start.with_suffix(".json").write_bytes(content)
+        with pytest.raises(GreatWallError, match="expected JSON") as caught:
+            tune_detector(Config(), replace(plan, start=str(start)), labelled, tmp_path / "out" / "d.onnx")
+        assert "\n" not in str(caught.value)
 
 
 def test_labels_beside_the_pictures_are_found_too(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def change(path: Path, *keys: object, to: object) -> None:
         (("events", 1, "tap"), ["a", "b"]),
         (("config", "course", "lives"), "many"),
         (("config", "course"), {}),
+        (("config", "course", "feature_weights"), [0, 0, 0, 0, 0]),
         (("end", "tick"), 10**12),
         (("end", "state"), None),
         (("events",), 3),

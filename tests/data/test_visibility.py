@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from config import GREAT_WALL
 from greatwall.contracts import GameObject
-from greatwall.data.visibility import sort_boxes
+from greatwall.data.visibility import rider_class, sort_boxes
 
 BAND = (352, 928)
 COIN = GameObject("coin", 500, 500, 100, 100)
@@ -31,6 +34,16 @@ COIN = GameObject("coin", 500, 500, 100, 100)
     ],
 )  # fmt: skip
 def test_what_is_asked_for(objects: list[GameObject], asked: list[str], bystanders: list[str]) -> None:
-    found = sort_boxes(objects, BAND, 1920)
+    found = sort_boxes(objects, BAND, 1920, "horse")
     assert sorted(box[0] for box in found[0]) == asked
     assert [box[0] for box in found[1]] == bystanders
+
+
+def test_the_rider_is_whoever_has_that_role() -> None:
+    profile = dataclasses.replace(
+        GREAT_WALL, classes=("rock", "runner"), roles=(("rock", "danger"), ("runner", "rider"))
+    )
+    objects = [GameObject("runner", 540, 480, 130, 150), COIN, GameObject("horse", 500, 500, 10, 100)]
+    asked, bystanders = sort_boxes(objects, BAND, 1920, rider_class(profile))
+    assert [box[0] for box in asked] == ["runner", "horse"]
+    assert [box[0] for box in bystanders] == ["coin"]

@@ -33,6 +33,9 @@ def believed(field: str, reads: list[int | None], period_s: float = PERIOD_S) ->
         ("lives", [2, 7, 2], [2, 2, 2]),
         ("lives", [3, 11, 11], [3, 3, 3]),  # out of range is never true
         ("lives", [3, None, 2], [3, 3, 2]),
+        ("lives", [3, 3, 2, 3, 3], [3, 3, 2, 2, 3]),  # a plausible misread is believed, and put right late
+        ("distance", [120, 126, 138, 138, 144], [120, 126, 138, 138, 144]),
+        ("distance", [120, 138, 132, 138], [120, 138, 138, 138]),
         ("arrows", [20, 19, 18, 21], [20, 19, 18, 21]),
         ("arrows", [20, 17, 17], [20, 20, 17]),  # several shots while nothing could be read
         ("arrows", [20, 70, 20], [20, 20, 20]),
@@ -96,3 +99,11 @@ def test_random_misreads_hardly_ever_show() -> None:
         stale += at_s - hud.distance_at_s > 1.0
     assert wrong <= 10
     assert stale <= 30
+
+
+def test_a_runner_that_gets_faster_without_end_is_believed_at_every_read() -> None:
+    hud_filter, metres, at_s = HudFilter(GREAT_WALL), 0.0, 0.0
+    while metres < 60_000:  # 140 m/s at the end
+        metres += (20 + 0.002 * metres) * 0.3
+        at_s += 0.3
+        assert hud_filter.update(HudRead(3, 20, 0, int(metres)), at_s).distance == int(metres)

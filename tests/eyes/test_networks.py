@@ -53,3 +53,17 @@ def test_truncated_weights_are_one_line_wherever_they_end(tmp_path: Path, share:
     with pytest.raises(FileFormatError, match="truncated or foreign") as caught:
         load_network(path, runtime, 1)
     assert "\n" not in str(caught.value)
+
+
+def test_a_model_without_fixed_sides_is_one_line(tmp_path: Path) -> None:
+    import onnx
+
+    model = onnx.load(DEFAULT_WEIGHTS)
+    sides = model.graph.input[0].type.tensor_type.shape.dim
+    sides[2].dim_param, sides[3].dim_param = "height", "width"
+    path = tmp_path / "detector.onnx"
+    onnx.save(model, path)
+    for runtime in ("onnx", "openvino"):
+        with pytest.raises(FileFormatError) as caught:
+            Detector(GREAT_WALL, EyesConfig(weights=str(path), runtime=runtime))
+        assert "\n" not in str(caught.value)

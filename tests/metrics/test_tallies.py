@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from greatwall.contracts import Gap, Hud, HudRead
-from greatwall.metrics.detection import as_boxes, best_overlaps, without_bystanders
+from greatwall.metrics.detection import as_boxes, without_bystanders
 from greatwall.metrics.ground import GroundTally
 from greatwall.metrics.hud import HudTally
 from greatwall.metrics.objects import ObjectTally
@@ -14,12 +14,26 @@ from greatwall.metrics.objects import ObjectTally
 COIN = ("coin", 100.0, 100.0, 140.0, 140.0)
 
 
-def test_overlaps_are_assigned_for_the_largest_sum_and_missed_ones_count_as_0() -> None:
-    truth = as_boxes([(0, 0, 10, 10), (6, 0, 16, 10), (50, 0, 60, 10)])
-    found = as_boxes([(5, 0, 15, 10), (0, 0, 10, 10)])
-    assert best_overlaps(truth, found).tolist() == pytest.approx([1.0, 9 / 11, 0.0])
-    assert best_overlaps(truth, as_boxes([])).tolist() == [0, 0, 0]
-    assert best_overlaps(as_boxes([]), found).tolist() == []
+@pytest.mark.parametrize(
+    ("found", "iou"),
+    [
+        ([], 0.0),
+        ([(*COIN, 0.9)], 1.0),
+        ([("coin", 104.0, 100.0, 144.0, 140.0, 0.9)], 36 / 44),
+        ([("coin", 106.0, 100.0, 146.0, 140.0, 0.9)], 0.0),  # 6 px: a missed one, however much they overlap
+        ([("coin", 100.0, 100.0, 140.0, 152.0, 0.9)], 0.0),  # its centre is 6 px too low
+        ([("coin", 100.0, 100.0, 140.0, 140.0, 0.3)], 0.0),  # not sure
+        ([("soul", *COIN[1:], 0.9)], 0.0),
+        # two near it: the pair is the one whose centres are closest, though the other overlaps more
+        ([("coin", 103.0, 100.0, 143.0, 140.0, 0.9), ("coin", 90.0, 90.0, 150.0, 150.0, 0.9)], 1600 / 3600),
+    ],
+)
+def test_overlap_is_that_of_the_pair_and_0_for_a_missed_object(found: list, iou: float) -> None:
+    tally = ObjectTally(("coin", "soul"), 0.35, (0, 1000))
+    tally.add([COIN], [], found)
+    summary = tally.summary()
+    assert summary["mean_iou"] == summary["mean_iou_part"] == pytest.approx(iou, abs=1e-4)
+    assert summary["classes"]["coin"]["mean_iou"] == pytest.approx(iou, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -69,18 +83,19 @@ def test_ground_counts_cells_edges_and_when_a_gap_was_first_seen() -> None:
     ground, none = np.ones(200, np.float32), np.ones(200, np.float32)
     none[100:150] = 0
     gap = [Gap(1800, 1920, 7)]
-    tally.add(gap, [], 310, (ground, ground), (False, False))
-    tally.add([Gap(1700, 1900, 7)], [Gap(1703, 1900)], 310, (none, none), (False, False))
-    tally.add([], [Gap(500, 600)], 310, (none, ground), (True, False))
+    tally.add(gap, [], 310, (ground, ground, ground), (False, False))
+    tally.add([Gap(1700, 1900, 7)], [Gap(1703, 1900)], 310, (none, none, none), (False, False))
+    tally.add([], [Gap(500, 600)], 310, (none, ground, none), (True, False))
     found = tally.summary()
     assert (found["non_ground_agree"], found["ground_agree"]) == (0.5, 1.0)
+    assert (found["scan_alone"]["non_ground_agree"], found["scan_alone"]["non_ground_cells"]) == (1.0, 100)
     assert (found["gap_views"], found["gap_views_missed"], found["gaps_invented"]) == (2, 1, 1)
     assert (found["edge_error_max_px"], found["edges_within_4_px"]) == (3.0, 1.0)
     assert found["each_gap"] == [{"shown_px": 1490, "seen_px": 1390, "width_px": 200}]
     assert found["wide_gaps_seen_400_px_ahead"] == 1.0
     assert found["cliff_flag_agrees"] == pytest.approx(2 / 3, abs=1e-4)
     tally.new_run()
-    tally.add(gap, gap, 310, (none, none), (True, True))
+    tally.add(gap, gap, 310, (none, none, none), (True, True))
     assert tally.summary()["gaps"] == 2
 
 
@@ -102,4 +117,6 @@ def test_hud_beliefs_are_held_against_the_frame_they_come_from() -> None:
     assert (fields["arrows"]["raw_wrong"], fields["arrows"]["believed_wrong"]) == (1, 0)
     assert (fields["coins"]["raw_none"], fields["coins"]["believed_exact"]) == (1, 1.0)
     assert (fields["distance"]["believed_wrong"], fields["distance"]["believed_exact"]) == (1, 0.5)
+    differing = {name: (row["differs"], row["compared"]) for name, row in fields.items()}
+    assert differing == {"lives": (0, 2), "arrows": (1, 2), "coins": (0, 2), "distance": (1, 2)}
     assert fields["lives"]["age_s"]["p50"] == pytest.approx(0.2)

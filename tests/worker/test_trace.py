@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -284,3 +285,24 @@ def test_a_mistake_in_faults_is_one_line_and_status_2(capsys: pytest.CaptureFixt
     said = capsys.readouterr().err
     assert "--faults: expected NAME=NUMBER" in said
     assert said.count("\n") == 1
+
+
+def test_a_trace_is_written_while_a_thread_still_adds_to_it(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "a.json", GREAT_WALL, kept=5_000)
+    stop = threading.Event()
+
+    def go_on() -> None:
+        at_s = 0.0
+        while not stop.is_set():
+            at_s += 1.0
+            trace.decided(at_s, at_s)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        for _ in range(5):
+            trace.save()
+            assert json.loads((tmp_path / "a.json").read_text())["traceEvents"]
+    finally:
+        stop.set()
+        thread.join(10)
