@@ -34,7 +34,12 @@ UNPICKLERS = frozenset({"pickle", "cloudpickle", "dill", "joblib", "shelve", "ma
 MAY_TRAIN_THE_DETECTOR = ("greatwall/data/", "greatwall/commands/detector")
 
 # Import name -> name in requirements.txt, where they differ.
-DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "stable_baselines3": "stable-baselines3"}
+DISTRIBUTIONS = {
+    "yaml": "pyyaml",
+    "cv2": "opencv-python",
+    "PIL": "pillow",
+    "stable_baselines3": "stable-baselines3",
+}
 OWN_MODULES = frozenset(
     {"benchmarks", "config", "game_env", "greatwall", "ppo_acting", "rule_engine", "tests", "train_ppo"}
 )

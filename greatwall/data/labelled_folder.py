@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
+import yaml  # type: ignore[import-untyped]
 
 from config import GameProfile
 from greatwall.contracts import GameObject, Scene
@@ -172,8 +173,6 @@ def _yaml_names(path: Path) -> dict[int, str]:
     try:
         listing: Any = json.loads(text)  # ours are JSON, which is YAML
     except ValueError:
-        import yaml  # type: ignore[import-untyped]  # ultralytics, which trains on it, needs it
-
         try:
             listing = yaml.safe_load(text)
         except yaml.YAMLError as error:

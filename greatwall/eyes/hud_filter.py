@@ -39,8 +39,9 @@ class FieldFilter:
         field = self._field
         if value is None or not field.low <= value <= field.high:
             return
-        if self._believable(value, at_s) or self._confirmed(value, at_s):
-            if self.value is not None and value > self.value and at_s > self.at_s:
+        at_once = self._believable(value, at_s)
+        if at_once or self._confirmed(value, at_s):
+            if at_once and self.value is not None and value > self.value and at_s > self.at_s:
                 self._rate = (value - self.value) / (at_s - self.at_s)
             self.value, self.at_s = value, at_s
             self._candidate = None

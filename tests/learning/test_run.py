@@ -71,9 +71,16 @@ def episodes(files: RunFiles) -> list[dict[str, str]]:
 
 
 def curves(files: RunFiles) -> dict[str, list[tuple[int, float]]]:
-    board = EventAccumulator(str(files.board)).Reload()
-    tags = [tag for tag in board.Tags()["scalars"] if not tag.startswith("time/")]
-    return {tag: [(one.step, one.value) for one in board.Scalars(tag)] for tag in tags}
+    """Points by tag over all event files, in the order they were written: their names end in a number
+    that TensorBoard itself sorts as text, which matters when two are made within one second."""
+    points: dict[str, dict[int, float]] = {}
+    by_age = sorted(files.board.glob("events.*"), key=lambda path: int(path.name.rsplit(".", 1)[1]))
+    for path in by_age:
+        board = EventAccumulator(str(path)).Reload()
+        for tag in board.Tags()["scalars"]:
+            if not tag.startswith("time/"):
+                points.setdefault(tag, {}).update((one.step, one.value) for one in board.Scalars(tag))
+    return {tag: sorted(values.items()) for tag, values in points.items()}
 
 
 @pytest.fixture(scope="module")
