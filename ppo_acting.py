@@ -31,7 +31,7 @@ from greatwall.contracts import (
 )
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.metrics.timing import WorkerTiming
-from greatwall.worker.clocks import GameClock, WallClock
+from greatwall.worker.clocks import SLACK_S, GameClock, WallClock
 from greatwall.worker.death import DeathWatch
 from greatwall.worker.game_clock import GameClockDriver, ticked
 from greatwall.worker.hands import Hands
@@ -43,8 +43,6 @@ from greatwall.worker.stages import Driver
 from greatwall.worker.threads import ThreadDriver
 from greatwall.worker.trace import Trace
 from rule_engine import RuleEngine
-
-SLACK_S = 1e-6  # sums of ticks in s are not exact
 
 
 class Worker(SharedNames):

@@ -9,6 +9,8 @@ import time
 
 from greatwall.contracts import TICK_S, TickedDevice
 
+SLACK_S = 1e-6  # sums of ticks in s are not exact
+
 
 class WallClock:
     """Real time: the performance counter, which devices that run in real time also stamp frames with."""

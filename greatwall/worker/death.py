@@ -6,8 +6,7 @@ Pure; owned by whoever reads the HUD (the OCR thread, or the game clock's schedu
 from __future__ import annotations
 
 from greatwall.contracts import Hud, HudRead
-
-SLACK_S = 1e-6  # sums of ticks in s are not exact
+from greatwall.worker.clocks import SLACK_S
 
 
 class DeathWatch:

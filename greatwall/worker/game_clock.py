@@ -22,7 +22,7 @@ from greatwall.contracts import TICK_S, Device, Frame, HudRead, TickedDevice
 from greatwall.errors import ConfigError, DeviceLost, Interruption, WorkerError
 from greatwall.worker.stages import RECOVER_S, Stages, Supervision
 
-CAPTURE_STREAM = 21  # purpose tags of the delay generators
+CAPTURE_STREAM = 23  # purpose tags of the delay generators
 HUD_STREAM = 22
 NEVER = 1 << 60
 BLOCK = 256  # delays drawn at once

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from config import RestartTap
-
-SLACK_S = 1e-6
+from greatwall.worker.clocks import SLACK_S
 
 
 class RestartClicks:
