@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from statistics import median
+from typing import Any, Protocol
 
 from config import GameProfile
 from greatwall.contracts import Frame, GameObject, Gap, Ground, Hud, Passing, Perception, Sight
@@ -26,6 +27,7 @@ GATE_MIN_PX = 40.0  # a track takes a box at most this far from where it is expe
 GATE_SHARE = 0.6  # or this share of its size, if that is more
 SPEED_MAX_PX_S = 1200.0  # of scrolling, while it is still unknown
 SLACK_PX = 12.0  # detector noise between two looks at a thing that stands still
+BACK_PX = 24.0  # nothing moves right by more than this between two looks: noise, and a shaking camera
 VELOCITY_GAIN = 0.5
 
 _by_x = itemgetter(1)
@@ -51,7 +53,8 @@ class Tracker:
     """Gives boxes of consecutive frames lasting ids, by category and expected position.
 
     Greedy over the smallest distances first. A new thing is expected to move as the rest of the
-    world does (the median of all tracks). While nothing is known, things are expected to move left.
+    world does (the median of all tracks). While nothing is known, things are expected to move left,
+    all by about as much: by what most of them agree on. benchmarks/trackers.py measures it.
     """
 
     def __init__(self) -> None:
@@ -64,6 +67,8 @@ class Tracker:
 
     def assign(self, boxes: list[Box], at_s: float) -> list[int]:
         """A track id for each box, in their order; tracks unseen for too long are dropped."""
+        if self._scroll is None or self._scroll == 0.0:
+            self._agree_on_scroll(boxes, at_s)
         pairs = sorted(
             (distance, i, j)
             for i, box in enumerate(boxes)
@@ -82,7 +87,7 @@ class Tracker:
             if speed is not None:
                 speeds.append(speed)
         if speeds:
-            self._scroll = sorted(speeds)[len(speeds) // 2]
+            self._scroll = min(0.0, sorted(speeds)[len(speeds) // 2])  # the world never moves right
         for j, track in enumerate(self.tracks):
             track.misses = 0 if j in taken else track.misses + 1
         self.tracks = [
@@ -106,14 +111,39 @@ class Tracker:
             and (x := track.x + (track.vx or 0.0) * (at_s - track.at_s)) > -track.w
         ]
 
+    def _agree_on_scroll(self, boxes: list[Box], at_s: float) -> None:
+        """Expect of all tracks the speed under which most boxes fall on one; the slowest, if several.
+
+        Coins in a row look alike: by the nearest alone, each would be taken for its neighbour.
+        """
+        moves: list[tuple[float, float]] = []  # px, px/s; of each pair that may be the same thing
+        for category, x, y, _, h in boxes:
+            for track in self.tracks:
+                elapsed, moved = at_s - track.at_s, x - track.x
+                if (
+                    category == track.category
+                    and elapsed > 0.0
+                    and x > SLACK_PX  # a thing that is cut does not show how far it moved
+                    and abs(y - track.y) <= max(GATE_MIN_PX, GATE_SHARE * h)
+                    and -SPEED_MAX_PX_S * elapsed - SLACK_PX <= moved <= SLACK_PX
+                ):
+                    moves.append((moved, moved / elapsed))
+        agreeing = [sum(abs(moved - other) <= SLACK_PX for other, _ in moves) for moved, _ in moves]
+        if agreeing and (most := max(agreeing)) > 1:
+            _, speed = max(one for one, n in zip(moves, agreeing, strict=True) if n == most)
+            for track in self.tracks:
+                track.vx = min(0.0, speed)
+
     def _distance(self, track: Track, box: Box, at_s: float) -> float | None:
         """How far the box is from where the track should be; None when it cannot be the same thing."""
         category, x, y, w, h = box
         if category != track.category or abs(y - track.y) > max(GATE_MIN_PX, GATE_SHARE * h):
             return None
         elapsed = max(0.0, at_s - track.at_s)
+        moved = x - track.x
+        if moved > BACK_PX:
+            return None
         if track.vx is None:
-            moved = x - track.x
             if not -SPEED_MAX_PX_S * elapsed - SLACK_PX <= moved <= SLACK_PX:
                 return None
             return abs(moved)
@@ -127,11 +157,25 @@ class Tracker:
         elapsed = at_s - track.at_s
         speed = None
         if elapsed > 0.0:
-            cut_left = x <= 0.0
+            cut_left = x <= SLACK_PX  # its left edge stands still, but for noise
             speed = ((x + w - track.x - track.w) if cut_left else (x - track.x)) / elapsed
             track.vx = speed if track.vx is None else track.vx + VELOCITY_GAIN * (speed - track.vx)
         track.x, track.y, track.w, track.h, track.at_s = x, y, w, h, at_s
         return speed
+
+
+class Tracks(Protocol):
+    """What gives boxes of consecutive frames their ids: `Tracker`, or another to compare it with."""
+
+    @property
+    def tracks(self) -> Sequence[Any]:
+        """Empty where nothing is followed."""
+
+    def reset(self) -> None: ...
+
+    def assign(self, boxes: list[Box], at_s: float) -> list[int]: ...
+
+    def expected_gaps(self, seen: Iterable[int], at_s: float) -> list[Gap]: ...
 
 
 class RuleEngine:
@@ -140,7 +184,7 @@ class RuleEngine:
     Everything is in px of the profile's frame. Serials of passings go on rising over resets.
     """
 
-    def __init__(self, profile: GameProfile) -> None:
+    def __init__(self, profile: GameProfile, tracker: Tracks | None = None) -> None:
         roles = dict(profile.roles)
         self._role_index = {category: ROLES.index(roles[category]) for category in profile.classes}
         self._size = profile.frame_size
@@ -152,7 +196,7 @@ class RuleEngine:
         self._distance_switch_px = profile.distance_switch_px
         self._shoot_y_offset_px = profile.shoot_y_offset_px
         self._serial = 0
-        self._tracker = Tracker()
+        self._tracker: Tracks = tracker or Tracker()
         self.reset()
 
     def reset(self) -> None:
@@ -310,8 +354,8 @@ class RuleEngine:
                 cliff = cliff or left - x2 <= self._cliff_ahead_px
             elif track_id in ahead:
                 self._gap_behind = (track_id, ahead.pop(track_id))
-        for left, right, track_id in expected:
-            if self._cliff and track_id in ahead and right > x1 and left - x2 <= self._cliff_ahead_px:
+        for left, _, track_id in expected:  # also behind by now: it is paid when it is seen there
+            if self._cliff and track_id in ahead and left - x2 <= self._cliff_ahead_px:
                 cliff = True
         if self._cliff and not cliff and self._gap_behind is not None:
             self._passed("cliff", *self._gap_behind, before_s, at_s)

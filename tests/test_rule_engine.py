@@ -10,7 +10,7 @@ import pytest
 
 from config import GREAT_WALL
 from greatwall.contracts import Frame, GameObject, Gap, Ground, Hud, Perception, Sight
-from rule_engine import RuleEngine
+from rule_engine import Box, RuleEngine, Tracker
 
 WIDTH = 1920
 BLACK = np.zeros((1, 1, 3), np.uint8)
@@ -178,6 +178,52 @@ def test_a_row_of_coins_keeps_its_ids(speed: float, period_s: float) -> None:
     assert all(one == seen[0] for one in seen)
 
 
+@pytest.mark.parametrize("speed", [0, 400, 450, 600])
+@pytest.mark.parametrize("period_s", [1 / 30, 0.1])
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_row_of_coins_keeps_its_ids_from_the_first_look(speed: float, period_s: float, cut: bool) -> None:
+    """Nothing tells how fast the world goes by but the coins, each of which nearly falls on its neighbour."""
+    play = Play(period_s=period_s)
+    rng = np.random.default_rng(1)
+    seen = []
+    for step in range(12):
+        coins = [
+            thing("coin", 1100 + 60 * n - speed * period_s * step + rng.normal(0, 2), 700, 44, 44)
+            for n in range(3)
+        ]
+        gap = Gap(max(0.0, rng.normal(0, 2)), 260 - speed * period_s * step)  # its left edge stands still
+        found = play.show(*coins, gaps=(gap,) if cut and gap.x2 > 10 else ()).coin_list
+        seen.append([coin.track_id for coin in found])
+    assert all(one == seen[0] for one in seen)
+
+
+def test_a_world_that_stands_still_goes_on_with_the_same_ids() -> None:
+    play = Play()
+    ids = set()
+    for step in (0, 0, 0, 0, 1, 2, 3, 4):
+        found = play.show(*(thing("coin", 900 + 60 * n - 44 * step, 700, 44, 44) for n in range(4))).coin_list
+        ids.add(tuple(coin.track_id for coin in found))
+    assert len(ids) == 1
+
+
+def test_nothing_far_to_the_right_is_taken_for_what_was_seen() -> None:
+    play = Play()
+    first = play.show(thing("soul", 900)).soul_list[0].track_id
+    play.show(thing("soul", 900))
+    assert play.show(thing("soul", 935)).soul_list[0].track_id != first
+
+
+def test_another_tracker_may_stand_behind_the_rules() -> None:
+    class Numbering(Tracker):
+        def assign(self, boxes: list[Box], at_s: float) -> list[int]:
+            return [100 + n for n in range(len(boxes))]
+
+    engine = RuleEngine(GREAT_WALL, Numbering())
+    frame = Frame(1, 0.1, GREAT_WALL.frame_size, bgr=BLACK)
+    found = engine.perceive(frame, sight(thing("coin", 900), thing("soul", 700)), Hud(), 0.1)
+    assert [found.coin_list[0].track_id, found.soul_list[0].track_id] == [100, 101]
+
+
 def test_ids_survive_two_missed_frames_but_not_ten() -> None:
     play = Play(period_s=1 / 30)
     shown = [play.show(thing("obstacle", 1000 - 15 * step)).danger_list[0].track_id for step in range(4)]
@@ -304,6 +350,16 @@ def test_a_gap_unseen_for_a_frame_keeps_the_flag_up_and_pays_once() -> None:
     assert flags[8]
     assert flags[15]
     assert [one.kind for one in shown[-1].passings] == ["cliff"]
+
+
+@pytest.mark.parametrize("unseen", range(30, 48))
+def test_a_gap_unseen_just_as_it_goes_behind_is_paid_when_it_is_seen_there(unseen: int) -> None:
+    play = Play(period_s=1 / 30)
+    for step in range(55):
+        x = 480 - 15 * step  # its end is behind the rider's 180 from step 31 on
+        shown = play.show(gaps=() if step == unseen or x < -159 else (Gap(max(0, x), x + 160),))
+    assert [one.kind for one in shown.passings] == ["cliff"]
+    assert not shown.cliff
 
 
 def test_a_gap_that_vanishes_pays_nothing() -> None:

@@ -170,6 +170,7 @@ def _runtimes(result: Result) -> str:
     rows = [
         (
             f"{row['input'][0]}x{row['input'][1]}",
+            "a short plan" if row["weights"].startswith("short") else "the committed",
             f"{row['runtime']} {row['numbers']}",
             f"{row['network_ms']['p10']:.1f} / {row['network_ms']['p50']:.1f}",
             f"{row['detect_ms']['p10']:.1f} / {row['detect_ms']['p50']:.1f}",
@@ -182,6 +183,7 @@ def _runtimes(result: Result) -> str:
     ]
     head = (
         "input",
+        "weights",
         "runtime",
         "network, ms p10 / p50",
         "whole detection, ms p10 / p50",
@@ -190,8 +192,12 @@ def _runtimes(result: Result) -> str:
         "mAP50-95",
         "MB",
     )
-    about = f"{result['frames']} frames of seeds from {result.get('seed', TEST_SEEDS):,}.\n\n"
-    return about + _table(head, rows)
+    about = f"{result['frames']} frames of seeds from {result.get('seed', TEST_SEEDS):,}."
+    if plan := result.get("widths_plan"):
+        about += (
+            f" The short plan: {plan['frames']} frames, {plan['epochs']} epochs, from the committed weights."
+        )
+    return about + "\n\n" + _table(head, rows)
 
 
 def _cost(result: Result) -> str:
@@ -221,6 +227,32 @@ def _soak(result: Result) -> str:
     return f"{result['reads']:,} reads, {result['looks']} looks.\n\n" + table
 
 
+def _trackers(result: Result) -> str:
+    rows = []
+    for row in result["rows"]:
+        paid = [
+            " / ".join(str(row["passings"][kind][what]) for what in ("right", "missed", "invented"))
+            for kind in ("obstacle", "cliff")
+        ]
+        rows.append(
+            (
+                row["tracker"],
+                str(row["hz"]),
+                _number(row["jitter_px"], 0),
+                str(row["id_switches"]),
+                f"{row['things_with_several_ids']} of {row['things']}",
+                str(row["ids_of_several_things"]),
+                *paid,
+                _number(row["cpu_ms_a_frame"], 3),
+            )
+        )
+    ids = ("ids that changed", "things with several ids", "ids of several things")
+    head = ("tracker", "frames/s", "jitter, px", *ids, "R3 noted / missed / invented", "R4", "CPU ms a frame")
+    first = result["rows"][0]
+    about = f"{first['frames']:,} frames a row, of seeds from {result['seed']:,}"
+    return f"{about}; {first['miss']:.0%} missed.\n\n" + _table(head, rows)
+
+
 SCREEN_TABLES: dict[str, Callable[[list[Result]], str]] = {
     "objects": _objects,
     "classes": _classes,
@@ -231,4 +263,5 @@ RESULT_TABLES: dict[str, Callable[[Result], str]] = {
     "detector_runtimes": _runtimes,
     "hud_cost": _cost,
     "hud_soak": _soak,
+    "trackers": _trackers,
 }

@@ -32,7 +32,7 @@ class Score:
     seed: int = TEST_SEEDS
     """First course seed; each run takes the next."""
     look: str = "standard"
-    """How the game is drawn: standard, another look's name, train:N or unseen:N."""
+    """How the game is drawn: standard, another look's name, train:N, valid:N or unseen:N."""
     size: str = "1920x1080"
     """Frame size, WIDTHxHEIGHT px."""
     compress: Literal["none", "jpeg", "h264"] = "none"

@@ -90,12 +90,14 @@ def labelled_frames(
 
 
 def played_frames(
-    config: Config, count: int, seed: int, per_run: int = PLAYED_PER_RUN
+    config: Config, count: int, seed: int, per_run: int = PLAYED_PER_RUN, each_tick: bool = False
 ) -> Iterator[PlayedFrame]:
     """`count` perceived frames, ten a second of game, in runs with the seeds `seed`, `seed` + 1, ...
 
-    The course is `evened`. Each run is joined somewhere in its first minute and left when it ends.
+    The course is `evened`. Each run is joined somewhere in its first minute and left when it ends. With
+    `each_tick` every tick is a frame, thirty a second, of the same runs.
     """
+    steps = DECISION_TICKS if each_tick else 1
     course = evened(config.course)
     made = run = 0
     while made < count:
@@ -104,8 +106,9 @@ def played_frames(
         sense = float(rng.choice([0.85, 1.0]))
         unseen = int(rng.integers(*WARM_UP_TICKS)) // DECISION_TICKS
         for number in range(unseen + min(per_run, count - made)):
-            _touch(device, config, course, sense, rng)
-            device.advance(DECISION_TICKS)
+            if number < unseen or (number - unseen) % steps == 0:
+                _touch(device, config, course, sense, rng)
+            device.advance(DECISION_TICKS if number < unseen else DECISION_TICKS // steps)
             page = device.view().page
             if page not in WITH_WORLD:
                 break

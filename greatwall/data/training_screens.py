@@ -54,9 +54,9 @@ class Wear:
         if rng.random() >= WORN_SHARE:
             return picture
         worn: NDArray[np.floating[Any]] = picture.astype(np.float32)
-        gains = rng.uniform(0.7, 1.25) * rng.uniform(0.75, 1.25, 3)  # light and its colour
+        gains = rng.uniform(0.7, 1.25) * rng.uniform(0.65, 1.25, 3)  # light and its colour
         middle = float(rng.uniform(80, 150))
-        worn = (worn - middle) * gains * rng.uniform(0.6, 1.25) + middle + rng.uniform(-45, 35)
+        worn = (worn - middle) * gains * rng.uniform(0.45, 1.25) + middle + rng.uniform(-45, 35)
         if rng.random() < VEILED_SHARE:
             worn = self._veiled(worn)
         if rng.random() < SPECKLED_SHARE:

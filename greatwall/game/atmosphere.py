@@ -1,4 +1,4 @@
-"""Times of day and kinds of weather, as values. What is in a training family is in no unseen one.
+"""Times of day and kinds of weather, as values. Three families; what is in one is in no other.
 
 Pure; no pixels here. `art/scenery.py` draws the skies, `art/weather.py` what falls and flies.
 """
@@ -144,5 +144,42 @@ UNSEEN_WEATHERS: dict[str, Weather] = {
     ),
 }  # fmt: skip
 
-TIMES = TRAIN_TIMES | UNSEEN_TIMES
-WEATHERS = TRAIN_WEATHERS | UNSEEN_WEATHERS
+VALID_TIMES: dict[str, Daylight] = {
+    "gloaming": Daylight(
+        Sky((92, 60, 84), (150, 120, 176), (0, 0), 0, glow_share=0.0, stars=60),
+        (0.7, 0.58, 0.66),
+        (0.78, 0.68, 0.74),
+    ),
+    "thunder": Daylight(
+        Sky((62, 58, 50), (104, 118, 112), (0, 0), 0, glow_share=0.0),
+        (0.54, 0.56, 0.52),
+        (0.66, 0.68, 0.64),
+    ),
+    "midnight_sun": Daylight(
+        Sky((176, 130, 150), (120, 196, 246), (300, 500), 84, (150, 220, 255), (110, 170, 255), 520, 0.8),
+        (0.7, 0.86, 1.1),
+        (0.74, 0.88, 1.06),
+    ),
+}
+
+VALID_WEATHERS: dict[str, Weather] = {
+    "ash": Weather(
+        (96, 98, 104), 0.7, 0.19, (0.8, 0.82, 0.86), 0.4,
+        Swarm("flake", 170, (-7.0, 3.5), (3.0, 8.0), ((150, 152, 158), (74, 76, 82)), 0.8, 18.0, 0.25),
+    ),
+    "downpour": Weather(
+        (146, 150, 136), 0.6, 0.13, (0.8, 0.84, 0.8), 0.3,
+        Swarm("streak", 190, (16.0, 60.0), (30.0, 70.0), ((200, 206, 190), (170, 178, 160)), 0.5),
+    ),
+    "petals": Weather(
+        (196, 180, 206), 0.24, 0.03, (0.98, 0.92, 1.0), 0.0,
+        Swarm("leaf", 80, (-11.0, 3.0), (7.0, 15.0), ((196, 170, 246), (222, 206, 250)), 1.0, 40.0, 0.3),
+    ),
+    "soot": Weather(
+        (60, 66, 74), 0.5, 0.15, (0.86, 0.88, 0.92), 0.3,
+        Swarm("pellet", 110, (-22.0, 9.0), (3.0, 8.0), ((30, 32, 36), (52, 54, 60)), 0.85, 10.0, 0.3),
+    ),
+}  # fmt: skip
+
+TIMES = TRAIN_TIMES | VALID_TIMES | UNSEEN_TIMES
+WEATHERS = TRAIN_WEATHERS | VALID_WEATHERS | UNSEEN_WEATHERS

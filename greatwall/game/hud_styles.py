@@ -1,4 +1,4 @@
-"""HUD fonts and layouts, as values. What is in a training family is in no unseen one.
+"""HUD fonts and layouts, as values. Three families; what is in one is in no other.
 
 Pure; no pixels here. `art/hud.py` draws them; a layout's boxes are the profile's under its look.
 """
@@ -80,6 +80,27 @@ UNSEEN_FONTS: dict[str, HudFont] = {
     ),
 }
 
+VALID_FONTS: dict[str, HudFont] = {
+    "narrow": HudFont(
+        24, 52, 7.4, 12, ink=(236, 240, 255), plate=(70, 30, 30), plate_rim=(150, 110, 110), corner=16
+    ),
+    "cut": HudFont(
+        28, 48, 8.6, 9, slant=0.12, shapes="angular", ink=(240, 252, 246), plate=(24, 56, 58), corner=22
+    ),
+    "edged": HudFont(
+        28,
+        48,
+        8.2,
+        9,
+        shapes="angular",
+        rim_px=2.4,
+        rim=(20, 8, 8),
+        ink=(246, 246, 255),
+        plate=(84, 70, 40),
+        corner=8,
+    ),
+}
+
 TRAIN_LAYOUTS: dict[str, HudLayout] = {
     "standard": HudLayout(),
     "apart": HudLayout(_four((130, 40), (530, 40), (950, 40), (1480, 40)), APART),
@@ -99,5 +120,15 @@ UNSEEN_LAYOUTS: dict[str, HudLayout] = {
     ),
 }
 
-FONTS = TRAIN_FONTS | UNSEEN_FONTS
-LAYOUTS = TRAIN_LAYOUTS | UNSEEN_LAYOUTS
+VALID_LAYOUTS: dict[str, HudLayout] = {
+    "pairs": HudLayout(_four((130, 30), (130, 128), (1600, 128), (1560, 30)), APART, 0.9),
+    "row_right": HudLayout(
+        _four((700, 44), (940, 44), (1220, 44), (1590, 44)),
+        (("lives", "arrows", "coins"), ("distance",)),
+        0.84,
+    ),
+    "spread": HudLayout(_four((120, 28), (960, 28), (1200, 28), (1580, 120)), APART, 0.8),
+}
+
+FONTS = TRAIN_FONTS | VALID_FONTS | UNSEEN_FONTS
+LAYOUTS = TRAIN_LAYOUTS | VALID_LAYOUTS | UNSEEN_LAYOUTS

@@ -1,7 +1,7 @@
 """Looks: how the embedded game is drawn, without any change of its rules. Pure values; any thread.
 
-`train:N` is seeded from the families used for training, `unseen:N` from families that no `train:N`
-ever takes from: other times of day, weathers, palettes, shakes, brightness, HUD fonts and layouts.
+Three families that share nothing: other times of day, weathers, palettes, shakes, brightness, HUD fonts
+and layouts. `train:N` is for training, `valid:N` for every choice made on the way, `unseen:N` for scores.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -25,6 +25,8 @@ from greatwall.game.atmosphere import (
     TRAIN_WEATHERS,
     UNSEEN_TIMES,
     UNSEEN_WEATHERS,
+    VALID_TIMES,
+    VALID_WEATHERS,
     WEATHERS,
     Daylight,
     Weather,
@@ -37,6 +39,8 @@ from greatwall.game.hud_styles import (
     TRAIN_LAYOUTS,
     UNSEEN_FONTS,
     UNSEEN_LAYOUTS,
+    VALID_FONTS,
+    VALID_LAYOUTS,
     HudFont,
     HudLayout,
 )
@@ -176,22 +180,21 @@ NAMED: dict[str, Look] = {
         Look("embers", time="eclipse", weather="embers", shake_px=7, font="footed", layout="column"),
     )
 }
-SEEDED = re.compile(r"(train|unseen):(\d{1,9})")
+SEEDED = re.compile(r"(train|valid|unseen):(\d{1,9})")
 
 
 @lru_cache(maxsize=512)
 def look_named(name: str) -> Look:
-    """A named look, `train:N` or `unseen:N`; raises `ConfigError` with the list for any other name."""
+    """A named look, `train:N`, `valid:N` or `unseen:N`; `ConfigError` with the list for any other name."""
     if name in NAMED:
         return NAMED[name]
     seeded = SEEDED.fullmatch(name)
     if seeded is None:
         raise ConfigError(
-            f"look: expected one of {', '.join(NAMED)}, train:N or unseen:N (N a whole number), "
-            f"found {name!r}; choose one of these"
+            f"look: expected one of {', '.join(NAMED)}, train:N, valid:N or unseen:N "
+            f"(N a whole number), found {name!r}; choose one of these"
         )
-    number = int(seeded[2])
-    return _train(name, number) if seeded[1] == "train" else _unseen(name, number)
+    return FAMILIES[seeded[1]](name, int(seeded[2]))
 
 
 def _train(name: str, number: int) -> Look:
@@ -229,6 +232,29 @@ def _unseen(name: str, number: int) -> Look:
         contrast=round(float(rng.uniform(0.76, 0.85)), 3),
         seed=number,
     )
+
+
+def _valid(name: str, number: int) -> Look:
+    """Numbers in a row go round the times and weathers, so that a few looks show them all."""
+    rng = np.random.default_rng([LOOK_STREAM, 2, number])
+    far = 1.0 if rng.random() < 0.5 else -1.0
+    return Look(
+        name,
+        time=list(VALID_TIMES)[number % len(VALID_TIMES)],
+        weather=list(VALID_WEATHERS)[number % len(VALID_WEATHERS)],
+        scenery=_tint(rng, 112.0, 170.0, 0.4, 1.5),
+        wall=_tint(rng, 41.0, 50.0, 0.4, 1.4),
+        things=_tint(rng, 43.0, 52.0, 0.5, 1.4),
+        shake_px=int(rng.integers(10, 12)),
+        font=_one_of(rng, VALID_FONTS),
+        layout=_one_of(rng, VALID_LAYOUTS),
+        brightness=round(far * float(rng.uniform(31, 36)), 1),
+        contrast=round(float(rng.uniform(0.70, 0.75)), 3),
+        seed=number,
+    )
+
+
+FAMILIES: dict[str, Callable[[str, int], Look]] = {"train": _train, "valid": _valid, "unseen": _unseen}
 
 
 def _one_of(rng: np.random.Generator, family: Mapping[str, object]) -> str:

@@ -84,7 +84,9 @@ def test_the_published_page_is_filled_from_the_published_results_and_no_table_is
     )
     write_tables(page, RESULTS)
     filled = tables_of(page.read_text(encoding="utf-8"))
-    assert filled.keys() == marks.keys() >= {*NAMES, "detector_runtimes", "hud_cost", "hud_soak"}
+    assert filled.keys() == marks.keys() >= {
+        *NAMES, "detector_runtimes", "hud_cost", "hud_soak", "trackers",
+    }  # fmt: skip
     for name in marks:
         assert filled[name].count("\n| ") + filled[name].startswith("| ") >= 2, name  # a head and a row
         assert marks[name].strip(), name
@@ -96,6 +98,7 @@ def test_the_published_page_is_filled_from_the_published_results_and_no_table_is
         ("hud_cost", '{"rows": [{"how": "x", "wall_ms": {"p95": 1.0}, "cpu_ms": {}}]}'),  # an older one's
         ("hud_cost", '{"rows": 3}'),
         ("hud_soak", "[]"),
+        ("trackers", '{"rows": [], "seed": 1}'),
         ("detector_runtimes", '{"rows": [{"input": [640]}]}'),
         ("perception/standard", "{}"),
         ("perception/standard", "[1]"),

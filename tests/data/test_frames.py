@@ -9,7 +9,7 @@ import pytest
 
 from config import GREAT_WALL, Config
 from greatwall.contracts import GameObject
-from greatwall.data.frames import FRAMES_PER_RUN, LabelledFrame, labelled_frames
+from greatwall.data.frames import FRAMES_PER_RUN, LabelledFrame, labelled_frames, played_frames
 from greatwall.data.visibility import visible_boxes
 
 
@@ -56,3 +56,11 @@ def test_equal_seeds_give_equal_frames(frames: list[LabelledFrame]) -> None:
 def test_rule_of_what_is_labelled(x: float, y: float, w: float, h: float, expected: tuple | None) -> None:
     boxes = visible_boxes((GameObject("coin", x, y, w, h),), (352, 928), 1920, "horse")
     assert boxes == ([] if expected is None else [("coin", *expected)])
+
+
+def test_frames_of_each_tick_are_of_the_same_runs() -> None:
+    often = list(played_frames(Config(), 60, 1_000_000, 30, each_tick=True))
+    seldom = list(played_frames(Config(), 20, 1_000_000, 10))
+    assert [one.first for one in often].count(True) == [one.first for one in seldom].count(True) == 2
+    assert [one.frame.scene for one in often[2::3]] == [one.frame.scene for one in seldom]
+    assert [one.run for one in often[2::3]] == [one.run for one in seldom]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config import GREAT_WALL, GROUND_COLORS, Config
+from config import GREAT_WALL, GROUND_COLORS, Config, ScreenConfig
 from greatwall.contracts import Gap
-from greatwall.data.frames import labelled_frames
+from greatwall.data.frames import labelled_frames, played_frames
 from greatwall.eyes.terrain import TerrainScanner, find_gaps
 
 SKY = (200, 180, 160)
@@ -78,6 +78,54 @@ def test_a_smaller_frame_is_scanned_at_its_own_scale() -> None:
     ground = TerrainScanner(GREAT_WALL).scan(frame_with((200, 215), (400, 480), size=(960, 540)), 155)
     assert ground.gaps == (Gap(200, 215), Gap(400, 480))
     assert ground.step_px == 2
+
+
+def nearly(levels: int) -> tuple[int, int, int]:
+    """A colour that many levels beyond the brick's tolerance in one channel."""
+    b, g, r = GROUND_COLORS[0]
+    return b, g, r + GREAT_WALL.ground_tolerance + levels
+
+
+@pytest.mark.parametrize(
+    ("smeared", "found"),
+    [
+        ([(397, 400)], (400, 560)),  # at the left edge
+        ([(560, 562), (565, 566)], (400, 560)),  # at the right edge, and ringing beyond it
+        ([(1000, 1028)], (400, 560)),  # far from every gap, too short to be one
+        ([(391, 400)], (391, 560)),  # longer than an edge is smeared
+    ],
+)
+def test_columns_that_are_nearly_ground_do_not_move_a_gaps_edges(
+    smeared: list[tuple[int, int]], found: tuple[int, int]
+) -> None:
+    frame = frame_with((400, 560))
+    for x1, x2 in smeared:
+        frame[900:, x1:x2] = nearly(8)
+    assert TerrainScanner(GREAT_WALL).scan(frame, 310).gaps == (Gap(*found),)
+
+
+def test_a_gap_of_a_colour_that_is_nearly_grounds_is_still_seen_whole() -> None:
+    frame = frame_with()
+    frame[900:, 400:560] = nearly(3)
+    assert TerrainScanner(GREAT_WALL).scan(frame, 310).gaps == (Gap(400, 560),)
+
+
+@pytest.mark.parametrize("compress", ["jpeg", "h264"])
+def test_compression_moves_no_edge_by_more_than_four_px(compress: str) -> None:
+    config = Config(screen=ScreenConfig(compress=compress))
+    scanner = TerrainScanner(config.profile)
+    errors = []
+    for one in played_frames(config, 200, 1_000_000):
+        truth = one.frame.scene.gaps
+        if not truth:
+            continue
+        found = scanner.scan(one.frame.bgr, 310).gaps
+        assert len(found) == len(truth)
+        errors += [
+            abs(a - b) for f, t in zip(found, truth, strict=True) for a, b in zip(f[:2], t[:2], strict=True)
+        ]
+    assert len(errors) > 30
+    assert max(errors) <= 4
 
 
 @given(st.lists(st.integers(7, 200), min_size=2, max_size=12), st.booleans())

@@ -16,18 +16,36 @@ from greatwall.game.art.graded import VALLEY_LEVELS, graded_wall
 from greatwall.game.art.hud import HudArt
 from greatwall.game.art.wall import Wall
 from greatwall.game.art.weather import BANK_BOTTOM
-from greatwall.game.atmosphere import TRAIN_TIMES, TRAIN_WEATHERS, UNSEEN_TIMES, UNSEEN_WEATHERS
+from greatwall.game.atmosphere import (
+    TRAIN_TIMES,
+    TRAIN_WEATHERS,
+    UNSEEN_TIMES,
+    UNSEEN_WEATHERS,
+    VALID_TIMES,
+    VALID_WEATHERS,
+)
 from greatwall.game.draw import SHAKE_ROOM, Painter
 from greatwall.game.grades import SAME, Grade, Tint, lit, screened, tinted, veiled
-from greatwall.game.hud_styles import TRAIN_FONTS, TRAIN_LAYOUTS, UNSEEN_FONTS, UNSEEN_LAYOUTS
+from greatwall.game.hud_styles import (
+    TRAIN_FONTS,
+    TRAIN_LAYOUTS,
+    UNSEEN_FONTS,
+    UNSEEN_LAYOUTS,
+    VALID_FONTS,
+    VALID_LAYOUTS,
+)
 from greatwall.game.looks import NAMED, STANDARD, Look, look_named
 from greatwall.game.scene import scene_of
 from greatwall.game.view import Kind, Page, Thing, View
 
 COURSE = CourseConfig()
 SCANNED = 1080 - GREAT_WALL.ground_row_from_bottom
-FAMILIES = ((TRAIN_FONTS, TRAIN_LAYOUTS), (UNSEEN_FONTS, UNSEEN_LAYOUTS))
-STYLES = [pair for fonts, layouts in FAMILIES for pair in itertools.product(fonts, layouts)]
+FAMILIES = {
+    "train": (TRAIN_TIMES, TRAIN_WEATHERS, TRAIN_FONTS, TRAIN_LAYOUTS),
+    "valid": (VALID_TIMES, VALID_WEATHERS, VALID_FONTS, VALID_LAYOUTS),
+    "unseen": (UNSEEN_TIMES, UNSEEN_WEATHERS, UNSEEN_FONTS, UNSEEN_LAYOUTS),
+}
+STYLES = [pair for _, _, fonts, layouts in FAMILIES.values() for pair in itertools.product(fonts, layouts)]
 
 
 @cache
@@ -63,7 +81,8 @@ def with_gaps(x: float, tick: int) -> View:
 def test_a_name_always_means_the_same_look_and_numbers_differ():
     assert look_named("train:7") == look_named.__wrapped__("train:7")
     assert look_named("unseen:7") == look_named.__wrapped__("unseen:7")
-    assert len({look_named(f"train:{n}") for n in range(100)}) == 100
+    for family in FAMILIES:
+        assert len({look_named(f"{family}:{n}") for n in range(100)}) == 100
 
 
 @pytest.mark.parametrize("name", ["", "nonsense", "train:", "train:-1", "unseen:x", "Standard", "train:1 "])
@@ -74,27 +93,31 @@ def test_an_unknown_name_is_refused_with_the_list(name: str):
     assert "train:N" in str(refusal.value)
 
 
-def test_nothing_of_the_unseen_families_appears_in_training():
-    train = [look_named(f"train:{n}") for n in range(300)]
-    unseen = [look_named(f"unseen:{n}") for n in range(300)]
-    assert {look.time for look in train} == set(TRAIN_TIMES)
-    assert {look.weather for look in train} == set(TRAIN_WEATHERS)
-    assert {look.font for look in train} == set(TRAIN_FONTS)
-    assert {look.layout for look in train} == set(TRAIN_LAYOUTS)
-    assert {look.time for look in unseen} == set(UNSEEN_TIMES)
-    assert {look.weather for look in unseen} == set(UNSEEN_WEATHERS)
-    assert {look.font for look in unseen} == set(UNSEEN_FONTS)
-    assert {look.layout for look in unseen} == set(UNSEEN_LAYOUTS)
-    for part in ("scenery", "wall", "things"):
-        nearest = min(abs(getattr(look, part).hue) for look in unseen)
-        assert max(abs(getattr(look, part).hue) for look in train) < nearest
-    assert max(look.shake_px for look in train) < min(look.shake_px for look in unseen)
-    assert max(abs(look.brightness) for look in train) < min(abs(look.brightness) for look in unseen)
-    for one, other in itertools.product(
-        (TRAIN_TIMES, TRAIN_WEATHERS, TRAIN_FONTS, TRAIN_LAYOUTS),
-        (UNSEEN_TIMES, UNSEEN_WEATHERS, UNSEEN_FONTS, UNSEEN_LAYOUTS),
-    ):
-        assert not {repr(value) for value in one.values()} & {repr(value) for value in other.values()}
+def test_no_family_takes_anything_from_another():
+    looks = {family: [look_named(f"{family}:{n}") for n in range(300)] for family in FAMILIES}
+    for family, (times, weathers, fonts, layouts) in FAMILIES.items():
+        assert {look.time for look in looks[family]} == set(times)
+        assert {look.weather for look in looks[family]} == set(weathers)
+        assert {look.font for look in looks[family]} == set(fonts)
+        assert {look.layout for look in looks[family]} == set(layouts)
+    for one, other in itertools.combinations(FAMILIES, 2):  # each lies farther from the standard look
+        near, far = looks[one], looks[other]
+        if one == "valid":
+            near, far = far, near
+        for part in ("scenery", "wall", "things"):
+            nearest = min(abs(getattr(look, part).hue) for look in far)
+            assert max(abs(getattr(look, part).hue) for look in near) < nearest
+        assert max(look.shake_px for look in near) < min(look.shake_px for look in far)
+        assert max(abs(look.brightness) for look in near) < min(abs(look.brightness) for look in far)
+        assert min(look.contrast for look in near) > max(look.contrast for look in far)
+        for first, second in zip(FAMILIES[one], FAMILIES[other], strict=True):
+            assert not {repr(value) for value in first.values()} & {repr(value) for value in second.values()}
+
+
+def test_four_validation_looks_in_a_row_show_every_weather_and_time():
+    looks = [look_named(f"valid:{n}") for n in range(4)]
+    assert {look.weather for look in looks} == set(VALID_WEATHERS)
+    assert {look.time for look in looks} == set(VALID_TIMES)
 
 
 def test_the_standard_look_changes_nothing():
@@ -105,7 +128,7 @@ def test_the_standard_look_changes_nothing():
     assert STANDARD.shake(123) == (0, 0)
 
 
-@pytest.mark.parametrize("name", [*NAMED, "train:1", "unseen:1"])
+@pytest.mark.parametrize("name", [*NAMED, "train:1", "valid:1", "unseen:1"])
 def test_a_looks_profile_of_its_own_profile_is_the_same(name: str):
     look = look_named(name)
     once = look.profile(GREAT_WALL)
@@ -126,7 +149,7 @@ def test_grades_follow_each_other_as_they_are_applied():
 # --- drawn as told ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["train:1", "unseen:1"])
+@pytest.mark.parametrize("name", ["train:1", "valid:1", "unseen:1"])
 def test_equal_views_give_equal_pixels_from_any_painter(name: str):
     other = Painter(COURSE, look_named(name).profile(GREAT_WALL), look_named(name))
     other.draw(view(x=99_999.0, tick=7))
@@ -159,7 +182,7 @@ def test_the_scanned_row_is_ground_exactly_where_there_is_no_gap(name: str):
         np.testing.assert_array_equal(scanner.is_ground(row), expected)
 
 
-@pytest.mark.parametrize("name", ["snow", "train:1", "unseen:1", "embers"])
+@pytest.mark.parametrize("name", ["snow", "train:1", "valid:0", "valid:1", "unseen:1", "embers"])
 def test_weather_in_front_of_the_wall_neither_makes_nor_closes_a_gap(name: str):
     look = look_named(name)
     profile = look.profile(GREAT_WALL)
@@ -187,6 +210,7 @@ def test_banks_of_mist_end_above_every_row_that_shaking_may_bring_to_the_scan():
 def test_a_gap_is_far_from_the_ground_colours_under_every_look():
     wall = Wall(COURSE.ground_y, 1080, SCANNED, GROUND_COLORS)
     names = [*NAMED, *(f"train:{n}" for n in range(4)), *(f"unseen:{n}" for n in range(9, 13))]
+    names += [f"valid:{n}" for n in range(4)]
     for name in names:
         look = look_named(name)
         changed = graded_wall(wall, SCANNED, look.wall_grade, look.scenery_grade(0.6), look.ground_colors)
@@ -269,6 +293,7 @@ def test_hud_digits_keep_inside_their_boxes_and_boxes_out_of_the_play_band(font:
     ("font", "layout", "brightness", "contrast"),
     [
         *((*pair, 16.0, 0.86) for pair in zip(TRAIN_FONTS, TRAIN_LAYOUTS, strict=True)),
+        *((*pair, -36.0, 0.70) for pair in zip(VALID_FONTS, VALID_LAYOUTS, strict=True)),
         *((*pair, -30.0, 0.76) for pair in zip(UNSEEN_FONTS, UNSEEN_LAYOUTS, strict=True)),
     ],
 )
