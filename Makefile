@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python
 SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" ./scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test check format watch play evaluate bench soak detector clean
+.PHONY: help setup train test check format watch play evaluate bench soak phonesoak detector clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' \
@@ -54,6 +54,10 @@ bench: ## measure env, game and worker on this machine
 	@$(RUN) -m greatwall bench env
 	@$(RUN) -m greatwall bench game
 	@$(RUN) -m greatwall bench worker
+
+phonesoak: ## half an hour of training on the stand-in phone, with a fault every 20 s
+	@$(SETUP) test
+	@$(RUN) benchmarks/phone_soak.py $(ARGS)
 
 soak: ## ten minutes on the wall clock without windows: rates, frame age, overruns
 	@$(SETUP) run

@@ -268,7 +268,7 @@ class RewardConfig:
 class ScreenConfig:
     """How the embedded game's screen looks and reaches the eyes; the rules do not change with it."""
 
-    look: str = "standard"  # a named look, train:N or unseen:N (greatwall/game/looks.py)
+    look: str = "standard"  # a named look, train:N, valid:N or unseen:N (greatwall/game/looks.py)
     size: tuple[int, int] = (1920, 1080)  # px, width and height of the frames
     compress: Literal["none", "jpeg", "h264"] = "none"  # artefacts as a phone's stream has them
 
@@ -300,15 +300,76 @@ class FaultConfig:
 
 
 @dataclass(frozen=True)
+class PhoneConfig:
+    """Which phone is played on, and how its screen is looked at and touched."""
+
+    serial: str = ""  # as adb lists it; empty is the only phone there is
+    adb_port: int = 0  # of adb's server; 0 is ANDROID_ADB_SERVER_PORT, or else 5037
+    capture: Literal["auto", "scrcpy", "screenrecord", "raw", "png"] = "auto"  # auto: the best, as measured
+    touch: Literal["auto", "scrcpy", "shell", "adb"] = "auto"
+    max_size: int = 1280  # px, the longer side of the video; 0 is the screen's own
+    bit_rate: int = 8_000_000  # bit/s; less blurs the ground's edge
+    max_fps: int = 60  # of captures; the Worker looks 30 times a second, and a newer frame is a younger one
+    package: str = ""  # the game's app, as in com.example.game; empty is the one in front at the start
+    activity: str = ""  # of it, as in .MainActivity; empty is the one its icon starts
+    give_up_s: float = 300.0  # a phone that is not back after this ends the program, which saves first
+    back_off_s: tuple[float, float] = (0.5, 15.0)  # between tries to reconnect: doubled from the first on
+    back_tries: int = 2  # Back presses, then starts of the game, to be rid of what is in front of it
+    launch_tries: int = 2
+    settle_s: float = 1.5  # an app takes this long to come or go
+    foreground_poll_s: float = 2.0  # what is in front is asked this often; the phone works 0.1 s for it
+    foreground_age_s: float = 6.0  # an older answer is none, and without one nothing is touched
+    relaunch_every: int = 0  # episodes after which the game is started afresh, between two; 0 is never
+
+    def __post_init__(self) -> None:
+        _check(0 <= self.adb_port < 65_536, "phone.adb_port", "0 to 65535", self.adb_port)
+        _check(
+            self.max_size == 0 or 320 <= self.max_size <= 7680,
+            "phone.max_size",
+            "0 or 320 to 7680",
+            self.max_size,
+        )
+        _check(
+            100_000 <= self.bit_rate <= 200_000_000, "phone.bit_rate", "100,000 to 200,000,000", self.bit_rate
+        )
+        _check(1 <= self.max_fps <= 240, "phone.max_fps", "1 to 240", self.max_fps)
+        for name in ("package", "activity"):
+            value = getattr(self, name)
+            plain = all(one.isascii() and (one.isalnum() or one in "._$") for one in value)
+            _check(plain, f"phone.{name}", "letters, digits, dots and _, as in com.example.game", value)
+        _check(self.give_up_s > 0, "phone.give_up_s", "more than 0 s", self.give_up_s)
+        first, last = self.back_off_s
+        _check(0 < first <= last, "phone.back_off_s", "0 < first <= last", self.back_off_s)
+        for name in ("back_tries", "launch_tries", "relaunch_every"):
+            _check(getattr(self, name) >= 0, f"phone.{name}", "0 or more", getattr(self, name))
+        _check(
+            0 < self.foreground_poll_s < self.foreground_age_s,
+            "phone.foreground_poll_s",
+            f"more than 0 s and less than foreground_age_s ({self.foreground_age_s:g} s)",
+            self.foreground_poll_s,
+        )
+
+
+EXTRA_GROUPS = ("touches", "motion", "ahead", "recall")  # greatwall/extras.py says what each holds
+
+
+@dataclass(frozen=True)
 class EnvConfig:
-    """Limits of an episode; 0 is no limit."""
+    """Limits of an episode, 0 is no limit; and what the observation holds beside the 207 numbers."""
 
     max_distance_m: int = 0
     max_seconds: float = 0.0
+    extras: tuple[str, ...] = ()  # groups of numbers appended after the 207, in this order
 
     def __post_init__(self) -> None:
         _check(self.max_distance_m >= 0, "env.max_distance_m", "0 or more", self.max_distance_m)
         _check(self.max_seconds >= 0, "env.max_seconds", "0 or more", self.max_seconds)
+        _check(
+            set(self.extras) <= set(EXTRA_GROUPS) and len(set(self.extras)) == len(self.extras),
+            "env.extras",
+            f"some of {', '.join(EXTRA_GROUPS)}, each once",
+            self.extras,
+        )
 
 
 @dataclass(frozen=True)
@@ -324,13 +385,17 @@ class Config:
     env: EnvConfig = field(default_factory=EnvConfig)
     screen: ScreenConfig = field(default_factory=ScreenConfig)
     faults: FaultConfig = field(default_factory=FaultConfig)
+    phone: PhoneConfig = field(default_factory=PhoneConfig)
     device: str = "simulator"
     source: str = ""  # the file a recorded device plays
     seed: int = 0
     variants: tuple[str, ...] = ()
+    randomise: float = 0.0  # strength of the faults and delays drawn for each training episode; 0 is none
+    like_device: str = ""  # the phone whose measured delays `delays` are; empty: they are the usual ones
 
     def __post_init__(self) -> None:
         _check(0 <= self.seed < SEED_END, "seed", f"0 to {SEED_END - 1}", self.seed)
+        _check(0 <= self.randomise <= 5, "randomise", "0 to 5", self.randomise)
 
     def resolved(self) -> dict[str, Any]:
         """All settings as JSON-able values, in a fixed order."""

@@ -1,4 +1,4 @@
-"""The Master: 207 numbers in, 3 actions out, 8 reward terms, death and restart (SPEC 2-6, 8).
+"""The Master: 207 numbers (and extras) in, 3 actions out, 8 reward terms, death, restart (SPEC 2-6, 8).
 
 It is given its Worker and knows it by its primitives alone. Runs on the thread that calls `step`.
 It never sleeps and never looks at a frame: all it knows comes from the published `Perception`.
@@ -29,6 +29,7 @@ from greatwall.contracts import (
     WorkerPrimitives,
 )
 from greatwall.errors import Interruption, RestartError, WorkerError
+from greatwall.extras import Extras, extras_size
 from greatwall.reward import REWARD_TERMS, RewardLedger
 
 DISTANCE_SCALE_PX = 500.0  # observation: px / 500, 1 when farther or none
@@ -37,11 +38,14 @@ FIRST_FRAME_TIMEOUT_S = 30.0  # a detector may load and compile before the first
 FIRST_HUD_TIMEOUT_S = 5.0
 QUEUE_TIMEOUT_S = 1.0
 RESTART_TIMEOUT_S = 30.0
+LOST = ("phone_lost", "game_left")  # interruptions of a device that is given time to come back, and
+LOST_TRIES = 10  # so more of them are survived while a live game is sought
 TRAINING_SEEDS = 1_000_000  # seeds below are for training (SPEC 7)
 
 
 class GreatWallEnv(gym.Env[FloatArray, int]):
     """A run on the Great Wall. Observation: float32 (207,) in [0, 1]; action: 0 wait, 1 jump, 2 shoot.
+    `config.env.extras` appends further numbers, see `greatwall/extras.py`.
 
     `info` carries `reward_terms` (by name), `perception`, `hud`, `timing`; at the end of an episode
     `run`; on an interruption `interruption`. Raises `WorkerError` for what cannot be survived.
@@ -55,7 +59,10 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         self.config = config
         self.worker = worker
         self.render_mode = render_mode
-        self.observation_space = gym.spaces.Box(0.0, 1.0, (OBSERVATION_SIZE,), np.float32)
+        groups = config.env.extras
+        self._extras = Extras(config, groups) if groups else None
+        self._size = OBSERVATION_SIZE + extras_size(groups)
+        self.observation_space = gym.spaces.Box(0.0, 1.0, (self._size,), np.float32)
         self.action_space = gym.spaces.Discrete(len(Action))  # type: ignore[assignment]
         self._period_s = config.worker.decision_ticks / TICK_HZ
         self._hud_shown = [name for name in HUD_FIELDS if name in dict(config.profile.hud)]
@@ -63,6 +70,7 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         self._action_id = 0
         self._base_seed = config.seed
         self._episode = 0  # since that seed
+        self._begun = 0  # episodes in all
         self._perception: Perception | None = None
         self._transition: tuple[Perception, Perception, bool]
         self._step_terms: dict[str, float] = {}
@@ -91,6 +99,8 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         self._ended_by = ""
         self._begin_bookkeeping()
         self._update_terrain()
+        if self._extras is not None:
+            self._extras.begin()
         info = self._info(self._perception, dict.fromkeys(REWARD_TERMS, 0.0), 0.0)
         return self._get_obs(), info
 
@@ -106,6 +116,8 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         except Interruption as cause:
             return self._interrupted(cause)
         step_s = self.worker.clock.now_s() - started_s
+        if self._extras is not None:
+            self._extras.act(chosen)
 
         self._perception = after
         self._update_terrain()
@@ -187,14 +199,56 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         info["run"] = self._run_report()
         return self._get_obs(), 0.0, False, True, info
 
+    # --- others at the reins (DESIGN "Real time") -----------------------------------------------
+
+    def look(self) -> tuple[FloatArray, Perception]:
+        """The newest perception as an observation; nothing is done, counted or rewarded."""
+        perception = self.worker.perception
+        if perception is None:
+            raise Interruption("frames_stopped", "nothing was perceived yet")
+        self._perception = perception
+        self._update_terrain()
+        return self._get_obs(), perception
+
+    def ride(self, action: int) -> tuple[FloatArray, Perception]:
+        """An action that is no step of the episode: done as any other, and neither counted nor rewarded.
+
+        Any thread may call it while no other drives this env. Raises `Interruption`.
+        """
+        chosen = Action(int(action))
+        after = self._execute(chosen)
+        if self._extras is not None:
+            self._extras.act(chosen)
+        self._perception = after
+        self._update_terrain()
+        return self._get_obs(), after
+
+    def interrupt(self, reason: str) -> None:
+        """The run was interrupted outside of `step`: the next `reset` recovers."""
+        self._ended_by = reason
+
+    def take_reins(self) -> FloatArray | None:
+        """The observation that the episode goes on from after others rode: what they gained or lost is not
+        rewarded to the policy. None when the run ended meanwhile: `reset` is next."""
+        if self.worker.death_triggered.is_set():
+            self._ended_by = "death"
+        if self._ended_by:
+            return None
+        observation, perception = self.look()
+        self._ledger.go_on_from(perception)
+        return observation
+
     # --- life and restart ---------------------------------------------------------------------
 
     def _begin(self, seed: int | None, state: Mapping[str, Any] | None) -> Perception:
         """A live game and its first perception; what interrupts that is survived a few times."""
         worker = self.worker
+        if self._relaunch_due() and worker.relaunch():
+            self._ended_by = "relaunch"
         broken = self._ended_by not in ("", "death", "limit")
         tries = self.config.worker.restart_tries
-        for tries_left in reversed(range(tries)):
+        failed = 0
+        while True:
             try:
                 worker.start()
                 if broken:
@@ -206,12 +260,22 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
                 return self._first_perception()
             except Interruption as cause:
                 broken = True
-                if tries_left == 0:
+                failed += 1
+                if failed >= (max(tries, LOST_TRIES) if cause.reason in LOST else tries):
                     raise RestartError(
-                        f"expected a live game after {tries} tries, found {cause}; "
+                        f"expected a live game after {failed} tries, found {cause}; "
                         "check the device and start again"
                     ) from cause
-        raise AssertionError("restart_tries is at least 1")
+            except RestartError:  # something that nobody can see may lie over the game
+                broken = True
+                failed += 1
+                if failed >= tries or not worker.relaunch():
+                    raise
+
+    def _relaunch_due(self) -> bool:
+        """Whether the game's app is to be started afresh before this episode, by the config."""
+        every, self._begun = self.config.phone.relaunch_every, self._begun + 1
+        return bool(every) and self._begun > 1 and (self._begun - 1) % every == 0
 
     def _make_live(self, seed: int | None) -> None:
         worker = self.worker
@@ -240,10 +304,16 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         return int(seeds.generate_state(1)[0]) % TRAINING_SEEDS
 
     def _moves(self) -> bool:
-        """SPEC 6: wait 1 s, sample the distance, wait 2 s, sample again; equal, or none, is dead."""
-        self.worker.rest(self.config.worker.restart_wait_s)
-        first = self._distance()
-        self.worker.rest(self.config.worker.restart_compare_s)
+        """SPEC 6: wait 1 s, sample the distance, wait 2 s, sample again; equal, or none, is dead. So is a
+        picture that stands still: a phone sends none then."""
+        try:
+            self.worker.rest(self.config.worker.restart_wait_s)
+            first = self._distance()
+            self.worker.rest(self.config.worker.restart_compare_s)
+        except Interruption as cause:
+            if cause.reason != "frames_stopped":
+                raise
+            return False
         second = self._distance()
         return first is not None and second is not None and second != first
 
@@ -315,13 +385,14 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
         self._terrain = self._perception.ground.cells
 
     def _get_obs(self) -> FloatArray:
-        """float32 (207,): 200 terrain cells, 4 distances, arrows, coins, lives; all in [0, 1]."""
+        """float32 (207,): 200 terrain cells, 4 distances, arrows, coins, lives; all in [0, 1]. With
+        extras (207 + k,)."""
         p = self._perception
         assert p is not None
         hud = p.hud
-        observation = np.empty(OBSERVATION_SIZE, np.float32)
+        observation = np.empty(self._size, np.float32)
         observation[:TERRAIN_SAMPLES] = self._terrain
-        observation[TERRAIN_SAMPLES:] = (
+        observation[TERRAIN_SAMPLES:OBSERVATION_SIZE] = (
             min(p.nearest_danger / DISTANCE_SCALE_PX, 1.0),
             min(p.nearest_enemy / DISTANCE_SCALE_PX, 1.0),
             min(p.nearest_soul / DISTANCE_SCALE_PX, 1.0),
@@ -330,6 +401,8 @@ class GreatWallEnv(gym.Env[FloatArray, int]):
             min((hud.coins or 0) / HUD_SCALES[1], 1.0),
             min((hud.lives or 0) / HUD_SCALES[2], 1.0),
         )
+        if self._extras is not None:
+            observation[OBSERVATION_SIZE:] = self._extras.see(observation, p)
         return observation
 
     # --- reward -------------------------------------------------------------------------------

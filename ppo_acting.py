@@ -8,6 +8,7 @@ only perceives: what to do comes through `env_action_queue`, what was seen is `p
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
 import sys
 import threading
@@ -28,7 +29,9 @@ from greatwall.contracts import (
     Perception,
     SeededEyes,
     Sight,
+    recovering,
 )
+from greatwall.errors import DeviceLost, GameLeft, Interruption, NoFreshFrame
 from greatwall.eyes.hud_filter import HudFilter
 from greatwall.metrics.timing import WorkerTiming
 from greatwall.worker.clocks import SLACK_S, GameClock, WallClock
@@ -44,6 +47,8 @@ from greatwall.worker.threads import ThreadDriver
 from greatwall.worker.trace import Trace
 from rule_engine import RuleEngine
 
+LOG = logging.getLogger("greatwall.worker")
+
 
 class Worker(SharedNames):
     """`contracts.WorkerPrimitives` on any device, through any eyes. SPEC 2 has the names.
@@ -57,6 +62,7 @@ class Worker(SharedNames):
     def __init__(self, config: Config, device: Device, eyes: Eyes) -> None:
         self.config = config
         self.device = device
+        self._recovering = recovering(device)
         self.eyes = eyes
         self.slot = LatestFrame()
         self._frame_lock = self.slot.lock
@@ -101,6 +107,7 @@ class Worker(SharedNames):
         self._perception: Perception | None = None
         self._result: ActionResult | None = None
         self._hud = Hud()
+        self._run_seed = 0  # of the run under way
         self.turns = 0
         self.taken = [0, 0, 0]  # orders executed, by action; under _stats_lock
         self.shown: tuple[Frame, Perception] | None = None  # what the windows draw next
@@ -139,11 +146,21 @@ class Worker(SharedNames):
         otherwise cost the first seconds of a run. Raises what they or the device raise."""
         if not self._started:
             if self.timing is not None:
-                frame = self.device.frame()
+                frame = self._first_frame()
                 self.eyes.see(frame)
                 self.eyes.read_hud(frame)
             self._driver.start()
             self._started = True
+
+    def _first_frame(self) -> Frame:
+        """Of a phone whose game was left since it was opened, once it is back."""
+        try:
+            return self.device.frame()
+        except (DeviceLost, GameLeft):
+            if self._recovering is None:
+                raise
+        self._recovering.recover()
+        return self.device.frame()
 
     def close(self) -> None:
         """Stop the stages, then let eyes and device go."""
@@ -161,25 +178,27 @@ class Worker(SharedNames):
         with self._driver.quiet():
             if not self.device.new_game(seed):
                 return False
-            self._forget_orders()
-            self.begin_run()
-            if isinstance(self.eyes, SeededEyes):
-                self.eyes.begin(seed)
-            self._driver.begin(seed)
+            self._run_seed = seed
+            self._begin_drawing(seed)
         return True
 
     def save_game(self) -> dict[str, Any]:
-        return {"state": ticked(self.device).get_state()}
+        return {"state": ticked(self.device).get_state(), "run": self._run_seed}
 
     def restore_game(self, state: Mapping[str, Any]) -> None:
         device = ticked(self.device)
         with self._driver.quiet():
             device.set_state(state["state"])
-            self._forget_orders()
-            self.begin_run()
-            if isinstance(self.eyes, SeededEyes):
-                self.eyes.begin(device.tick)
-            self._driver.begin(device.tick)
+            self._run_seed = int(state.get("run", 0))
+            self._begin_drawing(self._run_seed + device.tick)  # on every course other faults
+
+    def _begin_drawing(self, seed: int) -> None:
+        """A run begins; its faults and delays are drawn from that seed."""
+        self._forget_orders()
+        self.begin_run()
+        if isinstance(self.eyes, SeededEyes):
+            self.eyes.begin(seed)
+        self._driver.begin(seed)
 
     def pause(self) -> bool:
         """Freeze the game where the device can; a distance that stands still is no stall then."""
@@ -193,10 +212,33 @@ class Worker(SharedNames):
         self._paused = False
 
     def recover(self) -> None:
+        since_s = self.clock.now_s()
         with self._driver.quiet():
             self._forget_orders()
             self._death_check_enabled = True
-        self._driver.recover()
+        phone = self._recovering
+        while phone is not None:
+            phone.recover()  # raises when it gives up
+            with self._hud_lock:
+                self._death_watch.forget_stall()
+            try:
+                return self._driver.recover(since_s)
+            except (Interruption, NoFreshFrame) as error:
+                LOG.info("not back yet: %s", error)
+                give_up_s = self.config.phone.give_up_s
+                if self.clock.now_s() - since_s > give_up_s:  # the phone is back each time, play is not
+                    raise DeviceLost(
+                        f"expected play to go on within {give_up_s:g} s, found the phone back and: {error}"
+                    ) from error
+        return self._driver.recover(since_s)
+
+    def relaunch(self) -> bool:
+        if self._recovering is None:
+            return False
+        with self._driver.quiet():
+            self._forget_orders()
+        self._recovering.relaunch()
+        return True
 
     def _forget_orders(self) -> None:
         self.pending_signal = None
@@ -393,7 +435,13 @@ class Worker(SharedNames):
             if run != self.slot.run:
                 return
             hud = self._hud = self._hud_filter.update(read, captured_at_s)
-            if self._death_check_enabled and not self._paused and self._death_watch.dead(read, hud):
+            dead = self._death_check_enabled and not self._paused and self._death_watch.dead(read, hud)
+        if not dead or self.death_triggered.is_set():
+            return
+        if self._recovering is not None:  # a pop-up makes the distance stand still too
+            self._recovering.confirm()
+        with self._hud_lock:
+            if run == self.slot.run and self._death_check_enabled and not self._paused:
                 self.death_triggered.set()
 
     # --- touches --------------------------------------------------------------------------------

@@ -5,14 +5,16 @@ Run again, it goes on with the unfinished run in the models folder. Main thread;
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Literal
+from typing import Any, Literal, TextIO, cast
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read once, when torch is imported
 if __name__ == "__main__":
@@ -21,20 +23,33 @@ import torch
 import tyro
 from rich.console import Console
 
-from config import GREAT_WALL, FaultConfig
+from config import GREAT_WALL, Config, FaultConfig
 from greatwall.assembly import DEVICES, build_eyes, check_seed, make_config, parse_size, parse_variants
-from greatwall.errors import ConfigError, FileFormatError, GreatWallError, WorkerError
+from greatwall.commands.other_game import with_game
+from greatwall.device.device_profile import profile_named, saved_profile
+from greatwall.device.phone.guard import stop_signals
+from greatwall.device.phone.options import phone_options, saved_phone
+from greatwall.errors import ConfigError, DeviceError, FileFormatError, GreatWallError, WorkerError
 from greatwall.eyes.faults import parse_faults
+from greatwall.learning.board import BoardWriter
 from greatwall.learning.changes import changes_between
+from greatwall.learning.disk import Disk, PatientStream
 from greatwall.learning.exam import sit_exam
+from greatwall.learning.kept_files import first_good, newest_policy, newest_state, put_broken_aside
 from greatwall.learning.presets import Preset, preset_named
 from greatwall.learning.run import RunSettings, TrainingRun
 from greatwall.learning.run_files import RunFiles
-from greatwall.learning.training_state import TrainingState, read_state
+from greatwall.learning.run_lock import RunLock
+from greatwall.learning.state_checks import is_count
+from greatwall.learning.training_state import TrainingState
 from greatwall.players import make_player
+from greatwall.players.trained import PolicyPlayer
+from greatwall.policies.archive import previous_of
 
 DEFAULT_TIMESTEPS = 100_000
 DEFAULT_EXAM_EPISODES = 20
+FILM_S = 20.0  # of the game
+DEFAULT_DEMONSTRATION_STEPS = 40_000
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 USER_ERROR = 2
 VISION_ENVS = 4
@@ -50,7 +65,21 @@ class Arguments:
     """
 
     device: str | None = None
-    """What is played on: simulator."""
+    """What is played on: simulator, or phone: the one that adb lists."""
+    serial: str | None = None
+    """Which phone, as adb devices lists it."""
+    capture: Literal["auto", "scrcpy", "screenrecord", "raw", "png"] | None = None
+    """How the phone's screen is looked at; auto: the best, as measured."""
+    touch: Literal["auto", "scrcpy", "shell", "adb"] | None = None
+    """How it is touched."""
+    package: str | None = None
+    """The game's app, as in com.example.game; the one in front at the start unless given."""
+    profile: Path | None = None
+    """The profile of the phone's game, as calibrate writes it; the embedded game's unless given."""
+    weights: str | None = None
+    """The detector of the phone's game; the one in models/ unless given."""
+    relaunch_every: int | None = None
+    """Episodes after which the phone's game is started afresh, for long runs; 0 is never."""
     eyes: Literal["truth", "vision"] | None = None
     """truth: the game's own state, fast; vision: detector, ground scan and OCR."""
     n_envs: int | None = None
@@ -60,11 +89,19 @@ class Arguments:
     seed: int | None = None
     """Of the run: courses, weights, actions."""
     preset: str | None = None
-    """Named set of training settings: default, paper."""
+    """Named set of training settings: default, memory, plain, paper (docs/learning.md)."""
     variant: str | None = None
     """Named changes of the game, separated by commas; standard is none."""
     faults: str | None = None
     """Faults of perception made on purpose, as in miss=0.1,jitter=2,stale=0.02,hud=0.02,drop=0.01."""
+    like_device: str | None = None
+    """Delays as doctor --save-profile FILE measured them on a phone; none: the usual ones again."""
+    randomise: float | None = None
+    """Strength of the faults and delays drawn anew for each training episode: 1 is usual, 0 none."""
+    warm_start: Literal["rule", "rule207", "oracle"] | None = None
+    """Begin from demonstrations by that player; the oracle's take long."""
+    demonstration_steps: int | None = None
+    """Of the run's steps, those that demonstrations take (40,000)."""
     look: str | None = None
     """How the game looks to vision: standard, or a look of docs/looks.md."""
     size: str | None = None
@@ -75,6 +112,8 @@ class Arguments:
     """Folder of the policy files and of the state to resume from."""
     logs: Path = Path("logs")
     """Folder of monitor.csv and TensorBoard's events."""
+    film: bool = True
+    """Film the end of the best validation episode when training is over; TensorBoard shows it too."""
     exam_episodes: int | None = None
     """Test episodes of each player after training (20); 0 for no exam. Sits it again when finished."""
 
@@ -85,6 +124,7 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         ("--timesteps", arguments.timesteps, 1),
         ("--n-envs", arguments.n_envs, 1),
         ("--exam-episodes", arguments.exam_episodes, 0),
+        ("--demonstration-steps", arguments.demonstration_steps, 1),
     ):
         if value is not None and value < low:
             raise ConfigError(f"{name}: expected {low} or more, found {value}; change the number")
@@ -92,12 +132,17 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     saved = {} if state is None else state.config
     saved_preset = {} if state is None else state.preset
     device = arguments.device or str(saved.get("device", "simulator"))
-    eyes = arguments.eyes or saved.get("eyes", {}).get("kind", "truth")
+    eyes = arguments.eyes or _usual_eyes(device, saved)
     preset = preset_named(arguments.preset or str(saved_preset.get("name", "default")))
+    preset = _warmed(preset, arguments, state, device)
     n_envs = arguments.n_envs or saved_preset.get("n_envs")
     moved = state is not None and (device, eyes) != (saved["device"], saved["eyes"]["kind"])
     if n_envs is None or (arguments.n_envs is None and moved):
         n_envs = _usual_envs(preset, device, eyes)
+    if device == "phone" and n_envs != 1:
+        raise ConfigError(
+            f"--n-envs: expected 1 on a phone, which plays one game, found {n_envs}; leave it out"
+        )
     if arguments.variant is None:
         variants = tuple(saved.get("variants", ()))
     else:
@@ -121,17 +166,74 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         device=device,
         variants=variants,
         faults=faults,
+        phone=phone_options(
+            device,
+            serial=arguments.serial,
+            capture=arguments.capture,
+            touch=arguments.touch,
+            package=arguments.package,
+            relaunch_every=arguments.relaunch_every,
+            base=saved_phone(saved),
+        ),
+        like_device=saved_profile(saved)
+        if arguments.like_device is None
+        else profile_named(arguments.like_device),
     )
+    config = with_game(config, arguments.profile, arguments.weights, saved)
     seed, timesteps = arguments.seed, arguments.timesteps
     if state is not None:
         seed = state.counters.run_seed if seed is None else seed
         timesteps = state.counters.target_timesteps if timesteps is None else timesteps
+    timesteps = timesteps or DEFAULT_TIMESTEPS
+    if timesteps <= preset.demonstration_steps:
+        raise ConfigError(
+            f"--timesteps: expected more than the {preset.demonstration_steps:,} steps of demonstrations, "
+            f"found {timesteps:,}; change it, or --demonstration-steps"
+        )
+    randomise = float(saved.get("randomise", 0.0)) if arguments.randomise is None else arguments.randomise
+    if randomise and device != "simulator":
+        raise ConfigError(
+            f"--randomise: expected the simulator, found device {device!r}, whose delays are its own; "
+            "leave it out"
+        )
+    try:
+        config = dataclasses.replace(config, randomise=randomise)
+    except ValueError as error:
+        raise ConfigError(f"--{error}") from error
     return RunSettings(
         config=preset.apply(config),
         preset=preset.with_envs(int(n_envs)),
         run_seed=seed or 0,
-        timesteps=timesteps or DEFAULT_TIMESTEPS,
+        timesteps=timesteps,
     )
+
+
+def _warmed(preset: Preset, arguments: Arguments, state: TrainingState | None, device: str) -> Preset:
+    """The preset with its warm start: as asked for, else the resumed run's. Raises `ConfigError`."""
+    saved = {} if state is None else state.preset
+    teacher = str(saved.get("warm_start", "")) if arguments.warm_start is None else arguments.warm_start
+    steps = arguments.demonstration_steps
+    if steps is not None and not teacher:
+        raise ConfigError(
+            "--demonstration-steps: expected --warm-start besides, found none; add --warm-start rule"
+        )
+    if steps is None:
+        steps = int(saved.get("demonstration_steps", 0)) or DEFAULT_DEMONSTRATION_STEPS
+    done = 0 if state is None else state.counters.timesteps
+    if teacher and not done and device != "simulator":
+        raise ConfigError(
+            f"--warm-start: expected the simulator, where courses begin at any speed, found device "
+            f"{device!r}; start there, and go on from it here"
+        )
+    return preset.warmed(teacher, steps)
+
+
+def _usual_eyes(device: str, saved: Mapping[str, Any]) -> Literal["truth", "vision"]:
+    """The resumed run's, where it played on that device; a phone has its screen and nothing else."""
+    if device == "phone":
+        return "vision"
+    kind: Literal["truth", "vision"] = saved.get("eyes", {}).get("kind", "truth")
+    return kind
 
 
 def _usual_envs(preset: Preset, device: str, eyes: str) -> int:
@@ -144,12 +246,31 @@ def _usual_envs(preset: Preset, device: str, eyes: str) -> int:
 def train(arguments: Arguments, console: Console) -> int:
     """Begin or resume, learn, sit the exam. Returns the exit status; raises `GreatWallError`."""
     files = RunFiles(arguments.models, arguments.logs)
-    going_on = files.state.exists() and not arguments.fresh
-    state = read_state(files.state) if going_on else None
-    settings = resolve(arguments, state)  # a mistake in the options, or missing weights, move no file
-    if settings.config.eyes.kind == "vision":
+    settings = resolve(arguments, _state_of(arguments, files))
+    if settings.config.eyes.kind == "vision":  # a mistake in the options, or missing weights, move no file
         build_eyes(settings.config).close()
     files.prepare()
+    by_hand = stop_signals() if settings.config.device == "phone" else contextlib.nullcontext()
+    with RunLock(arguments.models), by_hand:
+        files.sweep()
+        return _train_alone(arguments, files, console)
+
+
+def _state_of(arguments: Arguments, files: RunFiles) -> TrainingState | None:
+    found = None if arguments.fresh else newest_state(files)
+    return None if found is None else found.state
+
+
+def _train_alone(arguments: Arguments, files: RunFiles, console: Console) -> int:
+    """The same as the one trainer in these folders: what is in them is read now, and stays."""
+    found = None if arguments.fresh else newest_state(files)
+    state = None if found is None else found.state
+    settings = resolve(arguments, state)
+    if found is not None and found.trouble:
+        console.print(found.trouble, style="bold red", highlight=False, markup=False)
+        broken = put_broken_aside(files, found)
+        if broken is not None:
+            console.print(f"the broken file is {broken} now", highlight=False)
     if state is None:
         _clear_the_way(arguments, files, console)
         _say_begun(settings, files, console)
@@ -163,27 +284,63 @@ def train(arguments: Arguments, console: Console) -> int:
             _say_resumed(state, settings, run.changes.accepted, files, console)
         run.learn()
     except KeyboardInterrupt:
-        run.save_interrupted()
-        _say_interrupted(run, arguments, files, console)
+        missing = run.save_interrupted()
+        _say_interrupted(run, arguments, files, missing, console)
         return INTERRUPTED
+    except GreatWallError as error:
+        missing = run.save_interrupted()
+        if isinstance(error, WorkerError):
+            raise
+        kept = f"no room for {', '.join(map(str, missing))}" if missing else f"saved {files.interrupt}"
+        again = "run it again without --fresh" if arguments.fresh else "run it again"
+        raise DeviceError(f"{error}; {kept}, {again} to go on from step {run.saved_at:,}") from error
     finally:
         run.close()
+    if run.gaps.gaps:
+        console.print(run.gaps.report(), highlight=False)
     console.print(
         f"trained {run.model.num_timesteps:,} steps in {run.counters.seconds:,.0f} s: {files.final}",
         highlight=False,
     )
+    if arguments.film and run.validation_config is not None:
+        _film(run.validation_config, run.model.num_timesteps, files, console)
     _exam(arguments, settings, files, console)
     return 0
+
+
+def _film(config: Config, steps: int, files: RunFiles, console: Console) -> None:
+    """The best policy on the course it was best on. What is wrong with that is said, and is no failure."""
+    from greatwall.commands.film import GIF_SIZE, film_end
+
+    def warn(line: str) -> None:
+        console.print(line, style="yellow", markup=False, highlight=False)
+
+    found = newest_policy(files.eval_best, warn)
+    validation = None if found is None else found[0].training.get("validation")
+    seed = validation.get("best_seed") if isinstance(validation, dict) else None
+    if found is None or not is_count(seed):
+        return
+    with console.status("filming the best validation episode"):
+        try:
+            player = PolicyPlayer(found[0], config, found[1].stem)
+            animation = film_end(config, player, cast("int", seed), files.film, FILM_S)
+            board = BoardWriter(files.board, Disk(warn), steps + 1)
+            board.add_animation("best_episode", animation, GIF_SIZE, steps)
+            board.close()
+        except ConfigError as error:
+            warn(f"no film of the best episode: {error}")
+            return
+    console.print(f"the end of the best validation episode: {files.film}", highlight=False)
 
 
 def _clear_the_way(arguments: Arguments, files: RunFiles, console: Console) -> None:
     """Put earlier files of this models folder aside, with the logs of their run and no other's."""
     owner = None
-    if files.state.exists():
-        try:
-            owner = read_state(files.state).counters.run_id
-        except FileFormatError:  # starting over is what is advised for such a file
-            owner = files.run_of_logs() or ""
+    try:
+        found = newest_state(files)
+        owner = None if found is None else found.state.counters.run_id
+    except FileFormatError:  # starting over is what is advised for such a file
+        owner = files.run_of_logs() or ""
     files.expect_logs_of(owner)
     old = files.set_aside()
     if old is not None:
@@ -233,7 +390,18 @@ def _exam(arguments: Arguments, settings: RunSettings, files: RunFiles, console:
     episodes = DEFAULT_EXAM_EPISODES if arguments.exam_episodes is None else arguments.exam_episodes
     if episodes == 0:
         return
-    trained = files.eval_best if files.eval_best.exists() else files.final
+    if settings.config.device != "simulator":
+        device, policy = settings.config.device, files.final
+        console.print(
+            "no exam, as there was no validation: courses cannot be chosen there. Play it there: "
+            f"python ppo_acting.py --device {device} --policy {policy}; on the simulator's test courses: "
+            f"python -m greatwall evaluate --policy {policy} --eyes vision",
+            highlight=False,
+        )
+        return
+    wanted = [one for path in (files.eval_best, files.final) for one in (path, previous_of(path))]
+    found = first_good(wanted, lambda line: console.print(line, style="yellow", markup=False))
+    trained = files.final if found is None else found[1]
     players = [
         ("trained", make_player(str(trained), settings.config)),
         ("rule", make_player("rule", settings.config)),
@@ -271,8 +439,18 @@ def _say_resumed(
         console.print(f"changed since: {'; '.join(changed)}", highlight=False, markup=False)
 
 
-def _say_interrupted(run: TrainingRun, arguments: Arguments, files: RunFiles, console: Console) -> None:
+def _say_interrupted(
+    run: TrainingRun, arguments: Arguments, files: RunFiles, missing: Sequence[Path], console: Console
+) -> None:
     again = "run it again without --fresh" if arguments.fresh else "run it again"
+    if missing:
+        console.print(
+            f"\ninterrupted at {run.model.num_timesteps:,} steps; no room for "
+            f"{', '.join(str(path) for path in missing)}: {again} to go on from step {run.saved_at:,}",
+            style="bold red",
+            highlight=False,
+        )
+        return
     console.print(
         f"\ninterrupted at {run.model.num_timesteps:,} steps: saved {files.interrupt} and {files.state}; "
         f"{again} to go on from step {run.saved_at:,}",
@@ -290,9 +468,10 @@ def main(argv: list[str] | None = None) -> int:
     torch.set_num_threads(1)  # measured: 5 times faster than two on two cores, for a network this small
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGINT, _terminated)  # also where a shell without job control had it ignored
-    console = Console()
+    out = cast("TextIO", PatientStream(sys.stdout))
+    console = Console(file=out)
     if not console.is_terminal:
-        console = Console(width=LINE_WIDTH)
+        console = Console(file=out, width=LINE_WIDTH)
     try:
         return train(arguments, console)
     except WorkerError:

@@ -1,16 +1,18 @@
 """Accuracy against milliseconds: input sizes and runtimes of the detector, fp32 and int8.
 
-    python benchmarks/detector_runtimes.py [--frames 300] [--weights A.onnx B.onnx ...] [--json FILE]
+    python benchmarks/detector_runtimes.py [--frames 300] [--widths 512 640 768] [--weights A.onnx ...]
 
-Each file is run by torch, ONNX Runtime and OpenVINO; int8 is its statically quantised twin (ONNX Runtime's
-QDQ form, calibrated on training seeds), run by both. OpenVINO stands twice: held to fp32, and as it runs
-by itself, which is bfloat16 on processors that have it. One thread each; p10 is
-shown, which other programs on the machine disturb least. Frames are of validation seeds, since the
-committed input and runtime are chosen by this table. Main thread.
+Each width is trained for a little while from the committed weights, all by one plan, so that they can be
+compared with each other (but not with weights trained to the end). Each file is run by torch, ONNX Runtime
+and OpenVINO; int8 is its statically quantised twin (ONNX Runtime's QDQ form, calibrated on training seeds),
+run by both. OpenVINO stands twice: held to fp32, and as it runs by itself, which is bfloat16 on processors
+that have it. One thread each; p10 is shown, which other programs on the machine disturb least. Frames are of
+validation seeds, since the committed input and runtime are chosen by this table. Main thread.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import tempfile
@@ -33,11 +35,18 @@ from config import Config, EyesConfig, GameProfile
 from greatwall.commands import run_command
 from greatwall.commands.bench import machine
 from greatwall.commands.output import check_output, write_json
-from greatwall.data.detector_training import VALIDATION_SEEDS, TrainingPlan, build_network
+from greatwall.data.detector_training import (
+    VALIDATION_SEEDS,
+    TrainingPlan,
+    build_network,
+    train_detector,
+    write_note,
+)
 from greatwall.data.detector_weights import open_weights
 from greatwall.data.frames import PlayedFrame, played_frames
 from greatwall.data.perception_scoring import AHEAD_PX, BEHIND_PX, CONFIDENCE_FLOOR
 from greatwall.data.visibility import rider_class, sort_boxes
+from greatwall.errors import ConfigError
 from greatwall.eyes.band import Band
 from greatwall.eyes.detector import DEFAULT_WEIGHTS, Detector
 from greatwall.eyes.networks import OnnxNetwork, OpenVinoNetwork
@@ -47,7 +56,17 @@ from greatwall.metrics.timing import percentile
 RESULT = Path(__file__).with_suffix(".json")
 CALIBRATION_SEED = 900_000
 CALIBRATION_FRAMES = 96
+WIDTHS_SEED = 730_000
+COMMITTED = "committed"
 Numbers = NDArray[np.float32]
+
+
+def short_plan(width: int, frames: int, epochs: int) -> TrainingPlan:
+    """What each width gets: the same frames, passes and rate, from the committed weights."""
+    size = (width, math.ceil(width * 0.3 / 32) * 32)
+    return TrainingPlan(
+        frames, epochs, WIDTHS_SEED, 1, size, learning_rate=0.001, looks=600, start=str(DEFAULT_WEIGHTS)
+    )
 
 
 class TorchNetwork:
@@ -160,12 +179,23 @@ class DetectorRuntimes:
     frames: int = 300
     """Perceived frames of validation seeds that each goes through: a choice is made by them."""
     weights: list[Path] = field(default_factory=lambda: [DEFAULT_WEIGHTS])
-    """ONNX files, one for each input size."""
+    """ONNX files that go through every runtime."""
+    widths: list[int] = field(default_factory=list)
+    """Input widths, multiples of 64, to train by one short plan each and run by OpenVINO and ONNX Runtime."""
+    train_frames: int = 800
+    """Frames each width is trained on."""
+    train_epochs: int = 3
+    """Passes over them."""
     json: Path = RESULT
     """Where the figures go."""
 
     def run(self) -> int:
         check_output(self.json, "--json")
+        for width in self.widths:
+            if width < 320 or width % 64:
+                raise ConfigError(
+                    f"--widths: expected multiples of 64, 320 or more, found {width}; change the number"
+                )
         config = Config()
         frames = list(played_frames(config, self.frames, VALIDATION_SEEDS))
         rows = []
@@ -173,10 +203,41 @@ class DetectorRuntimes:
             for row in self._measure_file(config, weights, frames):
                 rows.append(row)
                 Console().print(row)
-        result = {"machine": machine(), "frames": self.frames, "seed": VALIDATION_SEEDS, "rows": rows}
+        for width in self.widths:
+            for row in self._measure_width(config, width, frames):
+                rows.append(row)
+                Console().print(row)
+        plan = {"frames": self.train_frames, "epochs": self.train_epochs} if self.widths else {}
+        facts = {"frames": self.frames, "seed": VALIDATION_SEEDS, "widths_plan": plan}
+        result = {"machine": machine(), **facts, "rows": rows}
         write_json(self.json, result)
         show(rows)
         return 0
+
+    def _measure_width(
+        self, config: Config, width: int, frames: list[PlayedFrame]
+    ) -> Iterator[dict[str, Any]]:
+        """Train the width by the short plan, then run it by what would run it on a CPU."""
+        with tempfile.TemporaryDirectory(prefix="widths-") as name:
+            weights = Path(name) / "detector.onnx"
+            plan = short_plan(width, self.train_frames, self.train_epochs)
+            write_note(weights, train_detector(config, plan, weights))
+            eyes = EyesConfig(weights=str(weights), confidence=CONFIDENCE_FLOOR)
+            own = OpenVinoNetwork(weights, 1)
+            for runtime, numbers, network in (
+                ("onnx", "fp32", OnnxNetwork(weights, 1)),
+                ("openvino", f"by itself ({own.precision})", own),
+            ):
+                detector = Detector(config.profile, eyes)
+                detector.network = network
+                yield {
+                    "weights": f"short, {width}",
+                    "input": list(plan.input_size),
+                    "runtime": runtime,
+                    "numbers": numbers,
+                    "megabytes": round(weights.stat().st_size / 1e6, 2),
+                    **measure(detector, frames, config),
+                }
 
     def _measure_file(
         self, config: Config, weights: Path, frames: list[PlayedFrame]
@@ -200,7 +261,7 @@ class DetectorRuntimes:
                 detector = Detector(config.profile, eyes)
                 detector.network = network
                 yield {
-                    "weights": weights.parent.name + "/" + weights.name,
+                    "weights": COMMITTED if weights == DEFAULT_WEIGHTS else weights.parent.name,
                     "input": [shape[3], shape[2]],
                     "runtime": runtime,
                     "numbers": numbers,

@@ -30,8 +30,8 @@ from greatwall.commands import run_command
 from greatwall.commands.bench import machine
 from greatwall.commands.output import check_output, write_json
 from greatwall.contracts import Player
-from greatwall.game.course import FIRST_FEATURE_X
 from greatwall.learning.seeds import TEST_START, VALIDATION_START
+from greatwall.learning.starts import moved_to
 from greatwall.metrics.statistics import mean, summarise
 from greatwall.players import give_truth, make_player
 from greatwall.players.oracle import OraclePlayer, OracleSettings
@@ -89,21 +89,12 @@ class Players:
         return 0
 
 
-def moved_to(env: GreatWallEnv, seed: int, start_m: int) -> dict[str, Any]:
-    """The course of that seed as a saved game that begins at `start_m`, with the speed it has there."""
-    env.reset(seed=seed)
-    saved = env.save_game()
-    game = saved["state"]["game"]
-    x = start_m * env.config.course.px_per_m
-    game["x"], game["things"] = x, []
-    game["course"]["next_x"], game["course"]["ground_end"] = x + FIRST_FEATURE_X, x
-    return saved
-
-
 def ride(env: GreatWallEnv, player: Player, seed: int, start_m: int = 0) -> tuple[int, float, str]:
     """Play one course to its end: distance in m, return, and what took the last life."""
-    state = {"state": moved_to(env, seed, start_m)} if start_m else None
-    observation, info = env.reset(seed=None if state else seed, options=state)
+    observation, info = env.reset(seed=seed)
+    if start_m:
+        saved = moved_to(env.save_game(), start_m, env.config.course.px_per_m)
+        observation, info = env.reset(options={"state": saved})
     give_truth(player, env.save_game)
     player.reset(seed)
     total, done = 0.0, False

@@ -8,6 +8,7 @@ Every figure stands under the command that makes its file; run that first, then 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,15 +19,17 @@ from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.learning_page import shares
 from greatwall.commands import run_command
 from greatwall.errors import FileFormatError
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 Figures = dict[str, Any]
+PLAYERS = ("random", "rule207", "rule", "oracle")
 
 FILES = {
-    "presets": "benchmarks/presets.json",
+    "learning": "benchmarks/learning.json",
     "rule": "benchmarks/eyes_agreement.json",
     "random": "benchmarks/eyes_agreement_random.json",
     "detector": "models/detector.json",
@@ -42,11 +45,11 @@ class Words:
     document: str
     learning: str
     learning_columns: tuple[str, ...]
-    trained: str
-    rule: str
-    random: str
-    ranking: str
-    cap: str
+    policies: dict[str, str]
+    courses: str
+    untrained: str
+    sees: str
+    ahead: str
     seeing: str
     seeing_columns: tuple[str, ...]
     frames: str
@@ -70,15 +73,32 @@ class Words:
 
 ENGLISH = Words(
     document="README.md",
-    learning="**Learning.** {steps:,} steps through truth, training seeds {seeds}; their best policies on "
-    "test courses {first:,} to {last:,}, at most {limit:,} m each. IQM: interquartile mean; its interval: a "
-    "bootstrap over seeds, then courses. Three seeds cannot show their whole spread.",
-    learning_columns=("player", "distance m, IQM (95 %)", "each training seed", "return, IQM"),
-    trained="trained, preset `{}`",
-    rule="rule player",
-    random="random",
-    ranking="On validation courses, which chose the preset: {}.",
-    cap="The rule player, which knows the game's rules and delays, is ahead of what is learnt in that time.",
+    learning="**Learning.** Trained through truth on the standard course with seeds {seeds}; the best policy "
+    "of each run, by validation, rides test courses {first:,} to {last:,} to the end, built-in players the "
+    "first of them. IQM: interquartile mean over courses, of the training seed whose IQM is the median, with "
+    "its 95 % bootstrap interval. Three seeds cannot show their whole spread.",
+    learning_columns=(
+        "player",
+        "steps",
+        "distance m, IQM (95 %)",
+        "each training seed",
+        "return, IQM",
+        "normalised distance, return (random 0, oracle 1)",
+    ),
+    policies={
+        "default": "`default`",
+        "default-warm": "`default`, warm-started by `rule`",
+        "memory": "`memory`",
+        "plain": "`plain`",
+        "paper": "`paper`",
+    },
+    courses="*{}* ({} courses)",
+    untrained="A dash: not trained yet with that seed. ",
+    sees="`default` sees the 207 numbers and extras (its own touches, its motion, the hazards of the whole "
+    "frame); `memory` the 207, which it remembers with its own touches; `plain` and `paper` the 207 of now. "
+    "`rule207` may use what `memory` may, `rule` what `default` may; `oracle` searches among copies of the "
+    "game and sees beyond the screen. More in [docs/learning.md](docs/learning.md).",
+    ahead="Ahead of every policy in this table, by distance: {}. ",
     seeing="**Seeing.** Both pairs of eyes on the same frames: {steps:,} steps of the rule player, and of "
     "random, who lets enemies come close. What vision found, of what is true:",
     seeing_columns=("figure", "rule player's run", "random's run"),
@@ -109,15 +129,31 @@ ENGLISH = Words(
 
 CHINESE = Words(
     document="README.zh-CN.md",
-    learning="**学习。** 用真值之眼训练 {steps:,} 步，训练种子 {seeds}；各自最好的策略在测试赛道 "
-    "{first:,} 到 {last:,} 上跑，每条最多 {limit:,} 米。IQM 是四分位均值，"
-    "区间是先抽种子、再抽赛道的自助法；三个种子显示不出全部的差异。",
-    learning_columns=("玩家", "距离（米），IQM（95 %）", "每个训练种子", "回报，IQM"),
-    trained="训练出的策略，预设 `{}`",
-    rule="规则玩家",
-    random="随机",
-    ranking="在验证赛道上（预设由它选出）：{}。",
-    cap="规则玩家知道游戏的规则和延迟，比这么短时间里学到的走得更远。",
+    learning="**学习。** 在标准赛道上用 truth 训练，种子 {seeds}；每次运行里验证成绩最好的策略在测试赛道 "
+    "{first:,} 到 {last:,} 上跑到底，内置玩家跑其中最前面的若干条。IQM 是各条赛道的四分位均值，"
+    "取几个训练种子里居中的那个，附 95 % 自助法区间；三个种子显示不出全部的差异。",
+    learning_columns=(
+        "玩家",
+        "步数",
+        "距离（米），IQM（95 %）",
+        "每个训练种子",
+        "回报，IQM",
+        "归一化的距离、回报（random 为 0，oracle 为 1）",
+    ),
+    policies={
+        "default": "`default`",
+        "default-warm": "`default`，先模仿 `rule`",
+        "memory": "`memory`",
+        "plain": "`plain`",
+        "paper": "`paper`",
+    },
+    courses="*{}*（{} 条赛道）",
+    untrained="短横线：还没有用那个种子训练。",
+    sees="`default` 看到 207 个数和附加量（自己的触摸、自身的运动、整个画面里的危险）；"
+    "`memory` 看到这 207 个数，并记住它们和自己的触摸；`plain` 和 `paper` 只看此刻的 207 个数。"
+    "`rule207` 能用的与 `memory` 相同，`rule` 与 `default` 相同；`oracle` 在游戏的副本里搜索，"
+    "看得到屏幕以外的赛道。详见 [docs/learning.md](docs/learning.md)（英文）。",
+    ahead="比表中所有策略都走得远的：{}。",
     seeing="**视觉。** 两双眼睛看同样的帧：规则玩家的 {steps:,} 步，再是随机玩家的（它会让敌人靠近）。"
     "视觉找到的，占真实的：",
     seeing_columns=("指标", "规则玩家", "随机玩家"),
@@ -162,39 +198,41 @@ def read_figures() -> dict[str, Figures]:
 
 def results(figures: dict[str, Figures], words: Words) -> str:
     """What stands between the marks."""
-    parts = (learning(figures["presets"], words), seeing(figures, words), speed(figures, words))
+    parts = (learning(figures["learning"], words), seeing(figures, words), speed(figures, words))
     return "\n\n".join(parts)
 
 
-def learning(presets: Figures, words: Words) -> str:
-    """The winner and the hand-written players on the test courses."""
-    first, last = presets["test_courses"]
-    about = words.learning.format(
-        steps=presets["timesteps"],
-        seeds=", ".join(map(str, presets["seeds"])),
-        first=first,
-        last=last,
-        limit=presets["max_distance_m"],
-    )
-    names = {
-        "trained": words.trained.format(presets["winner"]),
-        "rule": words.rule,
-        "random": words.random,
-    }
-    rows = []
-    for name, shown in names.items():
-        one = presets["test"][name]
-        each = _metres(one["distance_m"]["iqm_of_seeds"]) if name == "trained" else ""
-        rows.append((shown, _interval(one["distance_m"]), each, f"{one['return']['iqm']:+,.0f}"))
-    ranking = "; ".join(
-        f"`{name}` {_interval(one['distance_m'])}" for name, one in presets["validation"].items()
-    )
-    below = words.ranking.format(ranking)
-    if presets["test"]["rule"]["distance_m"]["iqm"] > presets["test"]["trained"]["distance_m"]["iqm"]:
-        below = f"{words.cap} {below}"
-    return "\n".join(
-        [about, "", _command(presets["command"]), "", _table(words.learning_columns, rows), "", below]
-    )
+def learning(figures: Figures, words: Words) -> str:
+    """What the presets learn, as far as they have been trained, beside the built-in players."""
+    first, last = figures["test_courses"]
+    about = words.learning.format(seeds=", ".join(map(str, figures["seeds"])), first=first, last=last)
+    players, trained = figures["players"][""], figures["rows"]
+    shown = [name for name in words.policies if name in trained]
+    rows = [
+        (
+            words.policies[name],
+            f"{trained[name]['timesteps']:,}",
+            _interval(trained[name]["distance_m"]),
+            _metres(trained[name]["distance_m"]["iqm_of_seeds"]),
+            f"{trained[name]['return']['iqm']:+,.0f}",
+            shares(trained[name], players),
+        )
+        for name in shown
+    ]
+    for name in PLAYERS:
+        one = players[name]
+        score = f"{one['return']['iqm']:+,.0f}"
+        shown_as = words.courses.format(name, one["courses"])
+        rows.append((shown_as, "", _interval(one["distance_m"]), "", score, shares(one, players)))
+    distances = [trained[name]["distance_m"] for name in shown]
+    farthest = max((one["iqm"] for one in distances), default=math.inf)
+    ahead = [f"`{name}`" for name in PLAYERS if players[name]["distance_m"]["iqm"] > farthest]
+    below = words.ahead.format(", ".join(ahead)) if ahead else ""
+    if any(None in one["iqm_of_seeds"] for one in distances):
+        below += words.untrained
+    commands = _command(figures["command"], figures["players_command"])
+    table = _table(words.learning_columns, rows)
+    return "\n".join([about, "", commands, "", table, "", below + words.sees])
 
 
 def seeing(figures: dict[str, Figures], words: Words) -> str:
@@ -289,8 +327,9 @@ def _interval(distance: Figures) -> str:
     return f"{distance['iqm']:,.0f} ({low:,.0f}-{high:,.0f})"
 
 
-def _metres(values: list[float]) -> str:
-    return ", ".join(f"{value:,.0f}" for value in values)
+def _metres(values: list[float | None]) -> str:
+    """A dash for a seed that is not trained yet."""
+    return ", ".join("-" if value is None else f"{value:,.0f}" for value in values)
 
 
 def _cells(one: Figures, kind: str, words: Words) -> str:

@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from greatwall.assembly import build_env, check_seed, make_config
 from greatwall.commands import run_command
 from greatwall.commands.bench import machine
-from greatwall.commands.output import check_output, write_json
+from greatwall.commands.output import check_output, write_between, write_json
 from greatwall.device import simulator
 from greatwall.eyes import band, detector, hud, networks, terrain
 from greatwall.players import make_player
@@ -87,7 +87,7 @@ class Profile:
         write_json(self.json, result)
         text = tables(result)
         if self.document is not None:
-            write_document(text, self.document)
+            write_between(self.document, BEGIN, END, text)
         Console().print(text, markup=False, highlight=False, soft_wrap=True)
         return 0
 
@@ -311,13 +311,6 @@ def tables(result: dict[str, Any]) -> str:
     lines += ["", "| thread | CPU ms a perceived frame |", "|---|---|"]
     lines += [f"| {name} | {ms:.2f} |" for name, ms in result["threads_cpu_ms_per_frame"].items()]
     return "\n".join(lines)
-
-
-def write_document(text: str, path: Path) -> None:
-    whole = path.read_text(encoding="utf-8")
-    before, rest = whole.split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ COMMANDS = {
     "profile": ("greatwall.commands.profile", "write the facts of a game as JSON, or show them in a picture"),
     "replay": ("greatwall.commands.replay", "play a recording's touches again and compare the game"),
     "policy": ("greatwall.commands.policy", "say what a policy file holds, or export it as ONNX"),
+    "doctor": ("greatwall.commands.doctor", "check this machine and a phone, and measure how quick it is"),
+    "calibrate": ("greatwall.commands.calibrate", "set ground colours, HUD boxes, buttons on a picture"),
     "detector": ("greatwall.commands.detector", "train the detector, or score it on unseen seeds"),
 }
 

@@ -10,9 +10,19 @@ import re
 from collections.abc import Callable
 from typing import Any, Literal
 
-from config import GREAT_WALL, SEED_END, Config, FaultConfig, ScreenConfig, replace_in, with_variants
+from config import (
+    GREAT_WALL,
+    SEED_END,
+    Config,
+    FaultConfig,
+    PhoneConfig,
+    ScreenConfig,
+    replace_in,
+    with_variants,
+)
 from game_env import GreatWallEnv
 from greatwall.contracts import Device, Eyes, TickedDevice
+from greatwall.device.device_profile import DeviceProfile
 from greatwall.device.simulator import SimulatedDevice
 from greatwall.device.withheld import withholding_device
 from greatwall.errors import ConfigError
@@ -30,7 +40,18 @@ def _video(config: Config) -> Device:
     return VideoDevice(config)
 
 
-DEVICES: dict[str, Callable[[Config], Device]] = {"simulator": SimulatedDevice, "video": _video}
+def _phone(config: Config) -> Device:
+    """Imported when wanted: only a phone needs adb and PyAV."""
+    from greatwall.device.phone.recovery import open_phone
+
+    return open_phone(config)
+
+
+DEVICES: dict[str, Callable[[Config], Device]] = {
+    "simulator": SimulatedDevice,
+    "video": _video,
+    "phone": _phone,
+}
 
 
 def build_device(config: Config) -> Device:
@@ -60,20 +81,32 @@ def build_eyes(config: Config) -> Eyes:
     return faulty_eyes(VisionEyes(config.profile, config.eyes), config.faults, config.profile)
 
 
-def build_worker(config: Config, device: Device | None = None) -> Worker:
-    """A Worker on its device, or on the one given, not started. The game clock needs one to be held."""
+def build_worker(config: Config, device: Device | None = None, eyes: Eyes | None = None) -> Worker:
+    """A Worker on its device, or on the one given, not started. The game clock needs one to be held.
+
+    `eyes`: others than its own, as they are without the faults of `config`.
+    """
     device = device or build_device(config)
     if config.worker.clock == "game" and not isinstance(device, TickedDevice):
         raise ConfigError(
             f"clock: expected --clock wall for device {config.device!r}, found game; only the simulator's "
             "time can be moved by hand"
         )
-    return Worker(config, device, build_eyes(config))
+    if eyes is None:
+        return Worker(config, device, build_eyes(config))
+    return Worker(config, device, faulty_eyes(eyes, config.faults, config.profile))
 
 
-def build_env(config: Config, render_mode: str | None = None) -> GreatWallEnv:
-    """The whole system as a gymnasium env; its threads start at the first `reset`."""
-    return GreatWallEnv(config, build_worker(config), render_mode)
+def build_env(
+    config: Config,
+    render_mode: str | None = None,
+    *,
+    device: Device | None = None,
+    eyes: Eyes | None = None,
+) -> GreatWallEnv:
+    """The whole system as a gymnasium env, on a device and through eyes of its own or those given; its
+    threads start at the first `reset`."""
+    return GreatWallEnv(config, build_worker(config, device, eyes), render_mode)
 
 
 def make_config(
@@ -89,22 +122,51 @@ def make_config(
     size: tuple[int, int] = GREAT_WALL.frame_size,
     compress: Literal["none", "jpeg", "h264"] = "none",
     faults: FaultConfig | None = None,
+    phone: PhoneConfig | None = None,
+    like_device: DeviceProfile | None = None,
 ) -> Config:
     """A `Config` from the few settings most callers want; `ConfigError` for a value it cannot take.
 
-    The profile is the game's as `look` shows it: HUD boxes and ground colours follow the look.
+    The profile is the game's as `look` shows it: HUD boxes and ground colours follow the look. Delays
+    are those of `like_device`, where one is given.
     """
+    if device == "phone" and (eyes, clock) != ("vision", "wall"):
+        raise ConfigError(
+            f"--device phone: expected --eyes vision --clock wall, found --eyes {eyes} --clock {clock}; a "
+            "phone shows nothing but its screen, in its own time: give both"
+        )
     try:
         profile = look_named(look).profile(GREAT_WALL)
         screen = ScreenConfig(look=look, size=size, compress=compress)
         config = Config(profile=profile, device=device, source=source, seed=seed, screen=screen)
-        config = with_variants(config, variants)
+        config = with_delays_like(config, like_device, variants)
         config = replace_in(config, "eyes", kind=eyes)
         config = replace_in(config, "worker", clock=clock)
-        config = dataclasses.replace(config, faults=faults or FaultConfig())
+        config = dataclasses.replace(config, faults=faults or FaultConfig(), phone=phone or PhoneConfig())
         return replace_in(config, "env", max_distance_m=max_distance_m)
     except ValueError as error:
         raise ConfigError(str(error)) from error
+
+
+def with_delays_like(
+    config: Config, like_device: DeviceProfile | None, variants: tuple[str, ...] = ()
+) -> Config:
+    """`config` with the delays measured on a device and with its variants, which may not set delays too."""
+    if like_device is not None:
+        config = dataclasses.replace(config, delays=like_device.delays, like_device=like_device.device)
+    varied = with_variants(config, variants)
+    if like_device is not None and varied.delays != config.delays:
+        raise ConfigError(
+            f"expected one source of delays, found --like-device ({like_device.device}) and "
+            f"--variant {','.join(variants)}; leave one of them out"
+        )
+    return varied
+
+
+def course_name(config: Config) -> str:
+    """What scores on this course are filed under: its variants, and the phone whose delays it has."""
+    like = (f"like {config.like_device}",) if config.like_device else ()
+    return ",".join((*like, *config.variants)) or STANDARD_COURSE
 
 
 def check_seed(seed: int, count: int = 1, flag: str = "--seed") -> None:

@@ -325,7 +325,9 @@ class ActionResult(NamedTuple):
 class Device(Protocol):
     """What is played on. Raises `DeviceError` when it cannot, `DeviceLost` when it no longer can."""
 
-    size: tuple[int, int]
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of its newest frame, px."""
 
     def frame(self) -> Frame:
         """The newest screen; the same `frame_id` again when nothing new has arrived."""
@@ -368,6 +370,39 @@ class TickedDevice(Device, Protocol):
         """Everything, as JSON-able values."""
 
     def set_state(self, state: Mapping[str, Any]) -> None: ...
+
+
+@runtime_checkable
+class RecoveringDevice(Device, Protocol):
+    """A device that can be lost, covered or left, and knows how to come back: a phone.
+
+    Its `frame` and touches raise `DeviceLost`, `GameLeft`, or `HandsOff` when a person stopped it.
+    """
+
+    def recover(self) -> None:
+        """Come back after an interruption: connected, the game in front, a fresh frame. Takes as long
+        as its config allows from the first of several in a row; then raises `DeviceLost`."""
+
+    def confirm(self) -> None:
+        """See now whether the game is in front: `GameLeft` or `DeviceLost` where it is not."""
+
+    def relaunch(self) -> None:
+        """Start the game's app afresh; what it shows then is waited for by `recover`."""
+
+
+@runtime_checkable
+class WrappingDevice(Protocol):
+    """A device that stands before another one."""
+
+    @property
+    def wrapped(self) -> Device: ...
+
+
+def recovering(device: object) -> RecoveringDevice | None:
+    """The recovering device behind `device`, or None where there is none."""
+    while isinstance(device, WrappingDevice):
+        device = device.wrapped
+    return device if isinstance(device, RecoveringDevice) else None
 
 
 class Eyes(Protocol):
@@ -451,7 +486,11 @@ class WorkerPrimitives(Protocol):
     def resume(self) -> None: ...
 
     def recover(self) -> None:
-        """After an interruption: bring threads, frames and flags back, or raise `WorkerError`."""
+        """After an interruption: bring device, threads, frames and flags back, or raise `DeviceLost` or
+        `WorkerError`."""
+
+    def relaunch(self) -> bool:
+        """Start the game's app afresh, to be followed by `recover`; False where the device cannot."""
 
 
 class Player(Protocol):

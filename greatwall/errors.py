@@ -27,6 +27,14 @@ class DeviceLost(DeviceError):  # noqa: N818 - the word users know
     """A device that answered before and no longer does; the episode is truncated, not lost."""
 
 
+class GameLeft(DeviceError):  # noqa: N818 - what happened, as `contracts.INTERRUPTIONS` says it
+    """Something else than the game is in front, or nobody knows what is: no touch is made meanwhile."""
+
+
+class HandsOff(DeviceError):  # noqa: N818 - what the person asked for
+    """A person stopped all touches, by key or signal; nothing is touched again in this process."""
+
+
 class RecordingEnded(DeviceLost):
     """A recording played as a device has been played to its end."""
 
@@ -37,6 +45,10 @@ class RestartError(GreatWallError):
 
 class WorkerError(GreatWallError):
     """The Worker failed and cannot go on; `__cause__` is the failing stage's own exception."""
+
+
+class NoFreshFrame(WorkerError):  # noqa: N818 - what was found
+    """The stages run, but after an interruption no frame came that is newer."""
 
 
 class Interruption(Exception):  # noqa: N818 - an event in the run, not an error

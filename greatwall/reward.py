@@ -29,14 +29,18 @@ class RewardLedger:
 
     def __init__(self, config: RewardConfig, first: Perception | None) -> None:
         self._config = config
+        self.obstacles = 0
+        self.cliffs = 0
+        self.go_on_from(first)
+
+    def go_on_from(self, first: Perception | None) -> None:
+        """Judge from this perception on; what changed before it, or is still to be paid, is not rewarded."""
         self._previous = Hud() if first is None else first.hud
         self._last_serial = first.passings[-1].serial if first is not None and first.passings else -1
         self._pending: list[Passing] = []
         self._lives_log: list[tuple[float, int]] = []
         if self._previous.lives is not None:
             self._lives_log.append((self._previous.lives_at_s, self._previous.lives))
-        self.obstacles = 0
-        self.cliffs = 0
 
     def terms(self, action: Action, before: Perception, after: Perception, died: bool) -> dict[str, float]:
         """All eight terms of one transition; `before` is what the action was chosen from."""

@@ -32,6 +32,9 @@ check_system() {
         if [ "$purpose" = test ] && [ -z "${DISPLAY:-}" ]; then
             command -v Xvfb >/dev/null || lack "Xvfb, the tests' display" xvfb
         fi
+        if [ "$purpose" = test ]; then
+            command -v adb >/dev/null || lack "adb, which the tests connect to a stand-in phone" adb
+        fi
     fi
 }
 

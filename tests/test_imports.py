@@ -16,7 +16,7 @@ import pytest
 
 BASE = frozenset({"config", "contracts", "errors"})
 BELOW_ASSEMBLY = BASE | {
-    "device", "device.simulator", "eyes", "game", "game_env", "metrics", "players", "policies",
+    "device", "device.simulator", "extras", "eyes", "game", "game_env", "metrics", "players", "policies",
     "ppo_acting", "reward", "rule_engine", "worker",
 }  # fmt: skip
 
@@ -32,11 +32,12 @@ MAY_IMPORT: dict[str, frozenset[str] | None] = {
     "device.simulator": BASE | {"device", "game"},
     "metrics": frozenset({"contracts", "errors"}),
     "worker": BASE | {"rule_engine", "eyes", "metrics"},
-    "policies": BASE,
-    "players": BASE | {"rule_engine", "policies", "players.oracle"},
+    "extras": BASE,
+    "policies": BASE | {"extras"},
+    "players": BASE | {"extras", "rule_engine", "policies", "players.oracle"},
     "players.oracle": BASE | {"players", "game"},
     "reward": BASE,
-    "game_env": BASE | {"reward"},
+    "game_env": BASE | {"extras", "reward"},
     "ppo_acting": BASE | {"rule_engine", "worker", "eyes", "device", "metrics"},
     "assembly": BELOW_ASSEMBLY,
     "learning": BELOW_ASSEMBLY | {"assembly"},

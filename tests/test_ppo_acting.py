@@ -8,7 +8,6 @@ import ppo_acting
 from config import GREAT_WALL
 from greatwall.contracts import Action, HudRead, WorkerPrimitives
 from greatwall.errors import ConfigError
-from greatwall.worker.arguments import best_policy
 from tests.rigs.workers import make_rig
 
 
@@ -115,14 +114,6 @@ def test_a_recovered_worker_has_no_orders_left(rig):
 
 
 # --- the command ----------------------------------------------------------------------------------
-
-
-def test_the_best_policy_there_is_is_played(tmp_path):
-    assert best_policy(tmp_path) == "rule"
-    for name in ("final", "best", "eval_best"):
-        path = tmp_path / f"ppo_greatwall_{name}.zip"
-        path.write_bytes(b"")
-        assert best_policy(tmp_path) == str(path)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,12 @@ from config import Config
 from greatwall.errors import ConfigError
 from greatwall.learning import saving
 from greatwall.learning.exam import exam_parts
+from greatwall.learning.presets import PRESETS
 from greatwall.learning.reporting import ProgressCallback
 from greatwall.learning.run_files import RunFiles
+from greatwall.learning.run_lock import RunLock
 from greatwall.learning.training_state import read_state
+from greatwall.policies.archive import previous_of
 from greatwall.policies.network import policy_tensors
 from greatwall.policies.policy_file import load_policy
 
@@ -41,7 +44,7 @@ def command(files: RunFiles, monkeypatch: pytest.MonkeyPatch) -> Command:
 
     def run(*options: str) -> int:
         folders = ["--models", str(files.models), "--logs", str(files.logs)]
-        return train_ppo.main([*folders, "--exam-episodes", "0", *options])
+        return train_ppo.main([*folders, "--exam-episodes", "0", "--no-film", *options])
 
     return run
 
@@ -109,7 +112,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     before = read_state(files.state)
     assert (before.counters.timesteps, before.counters.finished) == (400, False)
     assert len(before.counters.window) == sum(int(row["timesteps"]) <= 400 for row in rows(files)) > 0
-    assert before.counters.updates == 2 * 5
+    assert before.counters.updates == 2 * PRESETS["default"].n_epochs
     best = load_policy(files.best).training["episode_return"]
 
     assert command() == 0  # the same run, whatever the options were
@@ -119,7 +122,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert "--fresh" in out
     after = read_state(files.state).counters
     assert (after.timesteps, after.finished, after.run_seed) == (1000, True, 5)
-    assert after.updates == 5 * 5
+    assert after.updates == 5 * PRESETS["default"].n_epochs
     assert after.best_return is not None
     assert after.best_return >= best
     steps = [int(row["timesteps"]) for row in rows(files)]
@@ -322,7 +325,8 @@ def test_policies_without_a_state_are_moved_and_said(
     unfinished: dict[Path, bytes], command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     best = files.best if files.best.exists() else files.interrupt
-    files.state.unlink()
+    for state in (files.state, previous_of(files.state)):
+        state.unlink()
     assert command("--timesteps", "50", "--n-envs", "2") == 2  # the logs are whose?
     assert "--logs" in capsys.readouterr().err
     files.logs.rename(files.logs.with_name("kept"))
@@ -411,6 +415,31 @@ def test_a_corrupt_state_is_one_line_and_stays(
     assert "training state" in line
     assert line.count("\n") == 1
     assert files.state.read_bytes() == content
+
+
+def test_a_second_trainer_is_refused(
+    unfinished: dict[Path, bytes], command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunLock(files.models):
+        for options in ([], ["--fresh"]):
+            assert command(*options) == 2
+            line = capsys.readouterr().err
+            assert line.count("\n") == 1
+            assert f"process {os.getpid()}, training since" in line
+    assert contents(files) == unfinished
+
+
+def test_a_broken_state_costs_a_rollout_and_not_the_run(
+    unfinished: dict[Path, bytes], command: Command, files: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files.state.write_bytes(unfinished[files.state][:2000])
+    assert command() == 0
+    out = capsys.readouterr().out
+    assert "the one before it is used: step 100" in out
+    assert "step 100 of 300" in out
+    broken = files.models / "ppo_greatwall_state.broken.zip"
+    assert broken.read_bytes() == unfinished[files.state][:2000]
+    assert read_state(files.state).counters.finished
 
 
 def test_equal_seeds_train_equal_policies(command: Command, files: RunFiles) -> None:

@@ -1,4 +1,4 @@
-"""`python -m greatwall bench env|game|worker|faults`: how fast things are here, and what faults cost.
+"""`python -m greatwall bench env|game|worker|faults|phone`: how fast things are here, and what faults cost.
 
 Rates are given per second of wall time and per CPU-second of this process; trust ratios between
 machines, not figures. Main thread.
@@ -20,15 +20,15 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from config import Config
+from config import Config, PhoneConfig
 from greatwall.assembly import build_env, check_seed, make_config
 from greatwall.commands.output import check_output, write_json
+from greatwall.commands.profile import read_profile
 from greatwall.contracts import Action
 from greatwall.errors import ConfigError
 from greatwall.game.rules import Game
 from greatwall.game.view import Page, View
 from greatwall.players import make_player
-from greatwall.worker.arguments import best_policy
 from greatwall.worker.watch import watch
 
 Measurement = dict[str, Any]
@@ -39,15 +39,15 @@ PACKAGES = ("numpy", "opencv-python", "torch", "stable-baselines3", "openvino", 
 class Bench:
     """Measure the speed of the game, the env or the worker on this machine, or the score against faults."""
 
-    what: Annotated[Literal["env", "game", "worker", "faults"], tyro.conf.Positional]
+    what: Annotated[Literal["env", "game", "worker", "faults", "phone"], tyro.conf.Positional]
     """env: env steps through truth and vision; game: ticks and drawing; worker: frames perceived;
-    faults: how far players come as perception gets worse"""
+    faults: how far players come as perception gets worse; phone: ways of looking and touching"""
     json: Path | None = None
     """write the result here as JSON"""
     seed: int = 0
     """of the course and of the random actions"""
     seconds: float = 10.0
-    """how long each measurement runs; not of faults"""
+    """how long each measurement runs (phone: each capture); not of faults"""
     policy: str = ""
     """faults: the trained policy beside the rule player; the best in models/ unless given"""
     episodes: int = 20
@@ -56,6 +56,16 @@ class Bench:
     """faults: which of miss, mislabel, jitter, stale, hud, drop, all; every one unless given"""
     plot: Path | None = None
     """faults: draw the curves into this PNG"""
+    serial: str = ""
+    """phone: which one, as adb lists it; the only one unless given"""
+    adb_port: int = 0
+    """phone: of adb's server; ANDROID_ADB_SERVER_PORT, or 5037, unless given"""
+    package: str = ""
+    """phone: the game's app; the one in front unless given. Its jump and restart taps are made"""
+    profile: Path | None = None
+    """phone: the game's profile; the embedded game's unless given"""
+    docs: bool = False
+    """phone: write the tables into docs/performance.md"""
 
     def run(self) -> int:
         check_output(self.json, "--json")
@@ -64,6 +74,8 @@ class Bench:
             raise ConfigError(f"--seconds: expected more than 0, found {self.seconds:g}; change the number")
         if self.what == "faults":
             return self._run_faults()
+        if self.what == "phone":
+            return self._run_phone()
         check_seed(self.seed)
         measure: dict[str, Callable[[int, float], Measurement]] = {
             "env": _measure_env,
@@ -77,16 +89,41 @@ class Bench:
             write_json(self.json, result)
         return 0
 
+    def _run_phone(self) -> int:
+        """Each capture and each touch by itself; raises `GreatWallError` for a phone that is not there."""
+        from greatwall.commands.bench_phone import COLUMNS, TAPS, PhoneBench, rows_of, write_phone_page
+
+        try:
+            phone = PhoneConfig(serial=self.serial, adb_port=self.adb_port, package=self.package)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        console = Console()
+        bench = PhoneBench(phone, read_profile(self.profile))
+        about = {"bench": self.what, "machine": machine(), "load_1min_before": load_1min()}
+        with console.status("") as status:
+            result = {**about, **bench.run(self.seconds, TAPS, status.update)}
+        table = Table(*COLUMNS, title=f"bench phone: {result['phone']}")
+        for row in rows_of(result):
+            table.add_row(*row)
+        console.print(table)
+        if self.json is not None:
+            write_json(self.json, result)
+        if self.docs:
+            command = f"python -m greatwall bench phone --seconds {self.seconds:g} --docs"
+            write_phone_page(PERFORMANCE_PAGE, result, command)
+        return 0
+
     def _run_faults(self) -> int:
         """Curves of the rule player and a trained policy; raises `ConfigError` for a user's mistake."""
         from greatwall.commands.fault_curves import FIRST_SEED, RATES, draw_curves, measure_curves
+        from greatwall.learning.kept_files import policy_to_play
 
         if self.episodes < 1:
             raise ConfigError(f"--episodes: expected 1 or more, found {self.episodes}; change the number")
         check_seed(self.seed, FIRST_SEED + self.episodes)
         console = Console()
         policies = {"rule": "rule"}
-        trained = self.policy or best_policy(MODELS)
+        trained = self.policy or policy_to_play(MODELS, console.print)
         if trained != "rule":
             policies["trained" if trained.endswith(".zip") else trained] = trained
         else:
@@ -110,6 +147,7 @@ class Bench:
 
 COMMAND = Bench
 MODELS = Path(__file__).resolve().parents[2] / "models"
+PERFORMANCE_PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
 
 
 def machine() -> Measurement:

@@ -93,6 +93,8 @@ def add_human_row(table: Table, runs: Sequence[HumanRun]) -> None:
         f"{distance.iqm:,.0f}",
         f"{distance.ci95[0]:,.0f}-{distance.ci95[1]:,.0f}",
         "-",
+        "-",
+        "-",
         f"{sum(one.coins for one in runs) / len(runs):.1f}",
         f"{sum(one.kills for one in runs) / len(runs):.1f}",
         Text(" ".join(f"{cause} {count}" for cause, count in sorted(deaths.items()))),

@@ -41,7 +41,7 @@ class Dataset:
     source: str = SIMULATOR
     """simulator, a video, or a folder of screenshots"""
     look: str = "standard"
-    """how the game is drawn: standard, a named look, train:N or unseen:N"""
+    """how the game is drawn: standard, a named look, train:N, valid:N or unseen:N"""
     size: str = "1920x1080"
     """width and height of the game's frames"""
     compress: Literal["none", "jpeg", "h264"] = "none"

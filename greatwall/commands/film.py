@@ -6,21 +6,30 @@ changes no state, and time moves by the same ticks.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import av
 import cv2
 import numpy as np
+from PIL import Image
 
-from config import TICK_HZ, GameProfile
-from greatwall.contracts import Frame, FrameArray, Perception, TickedDevice
+from config import TICK_HZ, Config, GameProfile
+from game_env import GreatWallEnv
+from greatwall.assembly import build_device, build_env, build_eyes
+from greatwall.contracts import Frame, FrameArray, Perception, Player, TickedDevice
 from greatwall.errors import ConfigError
+from greatwall.learning.evaluation import play_episode
+from greatwall.worker.game_clock import ticked
 from greatwall.worker.windows import SIGHT_SIZE, draw_sight
+from ppo_acting import Worker
 
 FILM_SIZE = SIGHT_SIZE
+GIF_SIZE = (372, 222)  # px: TensorBoard keeps images in memory
+GIF_EVERY = 5  # of the film's frames
 
 
 class Film:
@@ -94,3 +103,47 @@ def seen(frame: Frame, perception: Perception | None, profile: GameProfile) -> F
     if perception is None:
         return np.asarray(cv2.resize(frame.bgr, FILM_SIZE, interpolation=cv2.INTER_AREA), np.uint8)
     return draw_sight(frame, perception, profile)
+
+
+def film_end(config: Config, player: Player, seed: int, path: Path, seconds: float) -> bytes:
+    """Film the last `seconds` of an episode, and return them as an animated GIF of `GIF_SIZE` besides.
+
+    It is played twice, and is the same both times: first to learn when it ends, since drawing all of a
+    long ride would take minutes. On the game's clock; raises `ConfigError`.
+    """
+    env = build_env(config)
+    try:
+        play_episode(env, player, seed)
+        ends_at = ticked(cast("Worker", env.worker).device).tick
+    finally:
+        env.close()
+    device = ticked(build_device(config))
+    begins_at = ends_at - round(seconds * TICK_HZ)
+    small: list[Image.Image] = []
+
+    def watch(frame: Frame) -> None:
+        if device.tick > begins_at:
+            picture = seen(frame, worker.perception, config.profile)
+            film.add(picture)
+            if film.frames % GIF_EVERY == 0:
+                shrunk = cv2.resize(picture, GIF_SIZE, interpolation=cv2.INTER_AREA)
+                small.append(Image.fromarray(cv2.cvtColor(shrunk, cv2.COLOR_BGR2RGB)))
+
+    worker = Worker(config, FilmedDevice(device, watch), build_eyes(config))
+    env = GreatWallEnv(config, worker)
+    try:
+        with Film(path) as film:
+            play_episode(env, player, seed)
+    finally:
+        env.close()
+    return _animated(small)
+
+
+def _animated(pictures: list[Image.Image]) -> bytes:
+    """One palette for all, made from the last: what does not move then does not flicker either."""
+    palette = pictures[-1].quantize(64)
+    frames = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
+    out = io.BytesIO()
+    duration_ms = round(1000 * GIF_EVERY / TICK_HZ)
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=duration_ms, loop=0)
+    return out.getvalue()

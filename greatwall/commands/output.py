@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from greatwall.errors import ConfigError
+from greatwall.errors import ConfigError, FileFormatError
 
 
 def check_output(path: Path | None, flag: str) -> None:
@@ -36,10 +36,26 @@ def check_output_folder(path: Path, flag: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write `value` under a temporary name and rename it; `ConfigError` when the disk will not have it."""
+    """`write_text` of `value` as JSON."""
+    write_text(path, json.dumps(value, indent=1) + "\n")
+
+
+def write_between(path: Path, begin: str, end: str, text: str) -> None:
+    """Put `text` between two marks of a page; `FileFormatError` where it has not both, in that order."""
+    before, found, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found and found_end):
+        raise FileFormatError(
+            f"{path}: expected the marks {begin} and {end}, found none; put them where the table belongs"
+        )
+    write_text(path, f"{before}{begin}\n{text}\n{end}{after}")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write it under a temporary name and rename it; `ConfigError` when the disk will not have it."""
     unfinished = path.with_name(f".{path.name}.part")
     try:
-        unfinished.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+        unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)

@@ -14,8 +14,9 @@ from typing import Literal
 import cv2
 
 from config import TICK_HZ, Config, GameProfile
-from greatwall.assembly import STANDARD_COURSE, make_config, parse_size, parse_variants
+from greatwall.assembly import STANDARD_COURSE, course_name, make_config, parse_size, parse_variants
 from greatwall.commands.human_scores import SCORES, add_run, read_runs, run_of
+from greatwall.device.device_profile import profile_named
 from greatwall.device.simulator import SimulatedDevice
 from greatwall.errors import GreatWallError
 from greatwall.game.scene import scene_of
@@ -23,6 +24,7 @@ from greatwall.game.view import Page, View
 from greatwall.worker.display import missing_display
 
 WINDOW = "Great Wall Run"
+USUAL_VARIANT = "low_delay"  # as people expect of a touch
 BUTTON = (960, 1000)  # px: the middle of Start and of Play again
 KEYS = "space jumps, f shoots, p pauses, Enter or r starts, q or Esc leaves; a mouse is a finger"
 ENTER, ESCAPE = (10, 13), 27
@@ -34,10 +36,12 @@ class Play:
 
     seed: int = 0
     """of the course; later runs' courses follow from it"""
-    variant: str = "low_delay"
-    """named changes of the game, separated by commas; standard is none"""
+    variant: str | None = None
+    """named changes of the game, separated by commas; standard is none; low_delay unless given"""
+    like_device: str = ""
+    """instead: touches as slow as doctor --save-profile FILE measured them on a phone"""
     look: str = "standard"
-    """how the game is drawn: a named look, train:N or unseen:N"""
+    """how the game is drawn: a named look, train:N, valid:N or unseen:N"""
     size: str = "1920x1080"
     """of its frames, WIDTHxHEIGHT px"""
     compress: Literal["none", "jpeg", "h264"] = "none"
@@ -46,10 +50,13 @@ class Play:
     """every finished run is added to this file; evaluate --human FILE puts them into its table"""
 
     def run(self) -> int:
-        names = parse_variants(self.variant)
+        like_device = profile_named(self.like_device)
+        usual = USUAL_VARIANT if like_device is None else STANDARD_COURSE
+        names = parse_variants(usual if self.variant is None else self.variant)
         config = make_config(
             seed=self.seed,
             variants=names,
+            like_device=like_device,
             look=self.look,
             size=parse_size(self.size),
             compress=self.compress,
@@ -61,12 +68,11 @@ class Play:
                 "run it on a desktop, or under xvfb-run"
             )
         low, high = config.delays.touch_to_effect_s
-        course = ", ".join(names) or STANDARD_COURSE
         if self.scores.exists():
             read_runs(self.scores)  # a foreign file is refused before the game, not after it
         print(f"{WINDOW}: {KEYS}.")
-        print(f"Touches take {1000 * low:.0f}-{1000 * high:.0f} ms here ({course}).")
-        _play(config, Scorer(self.scores, ",".join(names) or STANDARD_COURSE))
+        print(f"Touches take {1000 * low:.0f}-{1000 * high:.0f} ms here ({course_name(config)}).")
+        _play(config, Scorer(self.scores, course_name(config)))
         return 0
 
 

@@ -15,10 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from config import replace_in
 from greatwall.assembly import build_env, make_config
 from greatwall.commands.output import check_output
-from greatwall.contracts import FloatArray
+from greatwall.contracts import OBSERVATION_SIZE, FloatArray
 from greatwall.errors import GreatWallError
+from greatwall.extras import extras_size
 from greatwall.players import make_player
 from greatwall.policies.network import policy_tensors
 from greatwall.policies.onnx_file import TOLERANCE, largest_difference, to_onnx, write_onnx
@@ -61,7 +63,7 @@ class Export:
         check_output(out, "--out")
         policy = load_policy(self.file)
         model = to_onnx(policy)
-        observations = check_observations(int(policy.network.observation_space.shape[0]))  # type: ignore[index]
+        observations = check_observations(policy.spec.extras)
         difference, other_actions = largest_difference(policy, model, observations)
         if difference > TOLERANCE or other_actions:
             raise GreatWallError(
@@ -92,6 +94,7 @@ def info_table(path: Path, policy: Policy) -> Table:
         ("format", f"{FORMAT} {VERSION}"),
         ("trained on", policy.profile),
         ("observation", f"{shape[0] if shape else 0} numbers"),
+        ("extras", ", ".join(spec.extras) or "none"),
         ("actions", ", ".join(ACTION_NAMES)),
         ("features", spec.extractor + (f" ({settings})" if settings else "")),
         ("layers", " x ".join(map(str, spec.net_arch)) + f", {spec.activation}"),
@@ -108,19 +111,20 @@ def info_table(path: Path, policy: Policy) -> Table:
     return table
 
 
-def check_observations(size: int) -> np.ndarray[Any, Any]:
-    """float32 (N, size): random ones over the whole space, and, where they fit, real ones of a course."""
+def check_observations(extras: tuple[str, ...] = ()) -> np.ndarray[Any, Any]:
+    """float32 (N, 207 + extras): random ones over the whole space, and real ones of courses."""
+    size = OBSERVATION_SIZE + extras_size(extras)
     rng = np.random.default_rng(CHECK_STREAM)
     found = rng.random((RANDOM_OBSERVATIONS, size)).astype(np.float32)
     half = found[: RANDOM_OBSERVATIONS // 2]
     half[:, :200] = half[:, :200] > 0.1  # real terrain is 0 or 1
-    config = make_config()
+    config = replace_in(make_config(), "env", extras=extras)
     env = build_env(config)
     real: list[FloatArray] = []
     try:
         player = make_player("random", config)
         observation, info = env.reset(seed=CHECK_SEED)
-        while len(real) < REAL_OBSERVATIONS and observation.shape == (size,):
+        while len(real) < REAL_OBSERVATIONS:
             real.append(observation)
             action = player.act(observation, info["perception"])
             observation, _, terminated, truncated, info = env.step(action)
@@ -128,7 +132,7 @@ def check_observations(size: int) -> np.ndarray[Any, Any]:
                 observation, info = env.reset(seed=CHECK_SEED + len(real))
     finally:
         env.close()
-    return np.concatenate([found, np.stack(real)]) if real else found
+    return np.concatenate([found, np.stack(real)])
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

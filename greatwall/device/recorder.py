@@ -110,7 +110,7 @@ class RecordedDevice:
                 f"--record: expected an .mp4 file in a folder that exists, found {path}; name such a file"
             )
         self._device = device
-        self.size = device.size
+        self._video_size = device.size
         self._ticked: TickedDevice | None = device if isinstance(device, TickedDevice) else None
         self._path, self._config = path, config
         self._lock = threading.RLock()
@@ -128,6 +128,14 @@ class RecordedDevice:
         self._thread = threading.Thread(target=self._encode, name="recorder", daemon=True)
         self._thread.start()
         self._closed = False
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self._device.size
+
+    @property
+    def wrapped(self) -> Device:
+        return self._device
 
     def frame(self) -> Frame:
         with self._lock:
@@ -270,7 +278,7 @@ class RecordedDevice:
             "format": FORMAT,
             "version": VERSION,
             "video": self._path.name,
-            "size": list(self.size),
+            "size": list(self._video_size),
             "clock": "game" if self._held else "wall",
             "frames": self._frames,
             "frames_left_out": self._left_out,

@@ -54,7 +54,14 @@ class WithholdingDevice:
         self._run = 0
         self._given: Frame | None = None
         self._judged: Frame | None = None
-        self.size = device.size
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self._device.size
+
+    @property
+    def wrapped(self) -> Device:
+        return self._device
 
     def frame(self) -> Frame:
         """The newest screen that arrived."""

@@ -11,7 +11,9 @@ from config import Config
 from greatwall.learning.presets import Preset
 from greatwall.learning.training_state import TrainingState, differences, filled
 
-FIXED = ("preset.name ", "preset.network", "seed ")  # another run begins with these
+# another run begins with these
+FIXED = ("preset.name ", "preset.network", "preset.warm_start ", "preset.demonstration_steps ", "seed ")
+STARTS = ("preset.furthest_start_m ", "preset.starts_at_0 ", "preset.episode_s ")  # where a game is begun
 SCORED = ("course.", "delays.", "faults.", "reward.", "env.", "variants ", "device ", "profile.name ")
 
 
@@ -30,7 +32,7 @@ class Changes:
     @property
     def of_the_config(self) -> bool:
         """Whether a game under way would go on otherwise than it began."""
-        return any(not one.startswith("preset.") for one in self.accepted)
+        return any(one.startswith(STARTS) or not one.startswith("preset.") for one in self.accepted)
 
 
 def changes_between(state: TrainingState, config: Config, preset: Preset, run_seed: int) -> Changes:

@@ -18,6 +18,7 @@ from greatwall.metrics.statistics import mean, summarise
 
 VISION_EPISODES = 3
 VISION_MAX_M = 1_500
+_NUMBERS = ("episodes", "distance m", "IQM", "95 %", "return", "IQM", "95 %", "coins", "kills")
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def results_table(title: str) -> Table:
     table = Table(title=title)
     for column in ("player", "eyes"):
         table.add_column(column)
-    for column in ("episodes", "distance m", "IQM", "95 % of IQM", "return", "coins", "kills", "deaths"):
+    for column in (*_NUMBERS, "deaths"):
         table.add_column(column, justify="right")
     return table
 
@@ -121,6 +122,8 @@ def add_row(
         f"{distance.iqm:,.0f}",
         f"{distance.ci95[0]:,.0f}-{distance.ci95[1]:,.0f}",
         f"{score.mean:+,.1f}",
+        f"{score.iqm:+,.1f}",
+        f"{score.ci95[0]:+,.1f} to {score.ci95[1]:+,.1f}",
         f"{sum(one.coins for one in results) / len(results):.1f}",
         f"{sum(kills) / len(kills):.1f}" if kills else "-",
         deaths,

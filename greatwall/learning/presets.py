@@ -1,6 +1,8 @@
-"""Named sets of training settings. `default` is the one `benchmarks/presets.py` found to learn best.
+"""Named sets of training settings; what each comes to is in docs/learning.md.
 
-`paper` is the user's own (SPEC 7): one env, raw numbers, both switches of the reward off.
+`default` sees the extras touches, motion and ahead beside the 207 numbers. `memory` sees the 207 alone and
+remembers: its speed, its touches. `plain` sees the 207 alone and remembers nothing. `paper` is the user's
+own (SPEC 7): one env, raw numbers, both switches of the reward off.
 """
 
 from __future__ import annotations
@@ -12,6 +14,10 @@ from typing import Any
 from config import Config, replace_in
 from greatwall.errors import ConfigError
 from greatwall.policies.network import NetworkSpec
+
+TEACHERS = ("rule", "rule207", "oracle")  # greatwall/learning/demonstrations.py
+# What follows demonstrations is gentler: a policy that plays well already has more to lose.
+WARM_RATE, WARM_ENTROPY, WARM_CLIP, WARM_KL = 0.2, 0.1, 0.1, 0.01
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,35 @@ class Preset:
     network: NetworkSpec
     entropy_falls_to_zero: bool = False  # linearly, over the whole run
     reward_scale: float = 1.0  # a fixed factor, so that the critic's targets are of order 1
+    gamma_by_time: bool = False  # gamma and gae_lambda are a decision period's, not a step's
+    furthest_start_m: float = 0.0  # training episodes begin anywhere up to here ...
+    starts_at_0: float = 0.25  # ... but for this share of them
+    episode_s: float = 0.0  # training episodes are cut off after that long; 0: never
     life_penalty: float = 0.0  # taken off for each life lost, for learning only; reports stay SPEC 5's
     passing_waits_for_hud: bool = True
     no_arrows_no_duty: bool = True
+    target_kl: float = 0.0  # an update ends early where it moves the policy farther; 0 is no such guard
+    warm_start: str = ""  # the teacher whose play the policy is fitted to first; empty is none
+    demonstration_steps: int = 0  # of the run's steps, those that this takes
+
+    def warmed(self, teacher: str, steps: int) -> Preset:
+        """The same after a start from that teacher's demonstrations: learning on without unlearning."""
+        if not teacher:
+            return self
+        if teacher not in TEACHERS:
+            raise ConfigError(
+                f"--warm-start: expected one of {', '.join(TEACHERS)}; found {teacher!r}; "
+                "use --warm-start rule"
+            )
+        return dataclasses.replace(
+            self,
+            warm_start=teacher,
+            demonstration_steps=steps,
+            learning_rate=self.learning_rate * WARM_RATE,
+            ent_coef=self.ent_coef * WARM_ENTROPY,
+            clip_range=WARM_CLIP,
+            target_kl=WARM_KL,
+        )
 
     def with_envs(self, n_envs: int) -> Preset:
         """As many envs as asked for; the length of a rollout, in all, stays as it is."""
@@ -62,24 +94,56 @@ class Preset:
             n_steps += 1
 
     def apply(self, config: Config) -> Config:
-        """`config` with this preset's reward switches."""
-        return replace_in(
+        """`config` with this preset's reward switches and the extras its network wants."""
+        config = replace_in(
             config,
             "reward",
             passing_waits_for_hud=self.passing_waits_for_hud,
             no_arrows_no_duty=self.no_arrows_no_duty,
         )
+        return replace_in(config, "env", extras=self.network.extras)
 
     def resolved(self) -> dict[str, Any]:
         """All settings as JSON-able values."""
         found = dataclasses.asdict(self)
         found["network"]["net_arch"] = list(self.network.net_arch)
+        found["network"]["extras"] = list(self.network.extras)
         return found
 
 
+def _by_time(name: str, network: NetworkSpec, furthest_start_m: float) -> Preset:
+    """What `default` and `memory` share: discounting by time, and training at the speeds of the far
+    course as well."""
+    return Preset(
+        name=name,
+        n_envs=32,
+        rollout_steps=2048,
+        batch_size=256,
+        n_epochs=6,
+        learning_rate=7e-4,
+        falls_to_zero=True,
+        gamma=0.98,
+        gae_lambda=0.96,
+        clip_range=0.2,
+        ent_coef=0.01,
+        vf_coef=0.5,
+        network=network,
+        entropy_falls_to_zero=True,
+        reward_scale=0.1,
+        life_penalty=40.0,
+        gamma_by_time=True,
+        furthest_start_m=furthest_start_m,
+        episode_s=60.0,
+    )
+
+
 PRESETS: dict[str, Preset] = {
-    "default": Preset(
-        name="default",
+    "default": _by_time(
+        "default", NetworkSpec("timed", {}, (64, 64), extras=("touches", "motion", "ahead")), 26_000.0
+    ),
+    "memory": _by_time("memory", NetworkSpec("timed", {}, (64, 64), extras=("recall",)), 10_000.0),
+    "plain": Preset(
+        name="plain",
         n_envs=16,
         rollout_steps=2000,
         batch_size=250,

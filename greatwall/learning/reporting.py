@@ -1,13 +1,9 @@
-"""Callbacks that report: the CSV, TensorBoard, the progress bar; and the one that holds the game still.
-
-Main thread.
-"""
+"""Callbacks that report: the CSV, TensorBoard, the progress bar. Main thread."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -21,31 +17,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
-from torch.utils.tensorboard import SummaryWriter
 
-from config import Config
 from greatwall.learning.episode_log import EpisodeLog
 from greatwall.learning.episode_window import RUN_VALUES, remember
 
 DEATHS = ("obstacle", "enemy", "gap")
 LINE_EVERY = 10_000  # steps between lines where there is no terminal to draw a bar on
-
-
-class PurgingBoard(TensorBoardOutputFormat):
-    """SB3's TensorBoard writer; hides what an earlier session wrote after the step resumed from."""
-
-    def __init__(self, folder: Path, first_step: int) -> None:
-        self.writer = SummaryWriter(log_dir=str(folder), purge_step=first_step)
-        self._is_closed = False
-
-
-def board_logger(folder: Path, done: int) -> Logger:
-    """An SB3 logger that writes TensorBoard events and nothing else, after `done` steps.
-
-    What was written at that step stays: it was complete before the state was saved.
-    """
-    return Logger(str(folder), [PurgingBoard(folder, done + 1 if done else 0)])
 
 
 class EpisodeCallback(BaseCallback):
@@ -168,50 +145,3 @@ class ProgressCallback(BaseCallback):
             self._bar.update(self._task, completed=self.num_timesteps)
             self._bar.stop()
             self._bar = None
-
-
-class PausingCallback(BaseCallback):
-    """On the wall clock, holds the game still while weights are updated, where the device can.
-
-    The first callback to act at a rollout's end; `ReleasingCallback` lets it go on.
-    """
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self._wanted = config.worker.clock == "wall"
-        self._paused: list[Any] = []
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_end(self) -> None:
-        if self._wanted:
-            assert self.training_env is not None
-            workers = self.training_env.get_attr("worker")
-            self._paused = [worker for worker in workers if worker.pause()]
-
-    @property
-    def holds(self) -> bool:
-        """Whether any game stands still because of this callback."""
-        return bool(self._paused)
-
-    def release(self) -> None:
-        """Let the game go on; safe to call at any time."""
-        for worker in self._paused:
-            worker.resume()
-        self._paused = []
-
-
-class ReleasingCallback(BaseCallback):
-    """Lets the held game go on: the last callback to act at a rollout's start, so that validating and
-    saving happen while it stands still."""
-
-    def __init__(self, pausing: PausingCallback) -> None:
-        super().__init__()
-        self._pausing = pausing
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_start(self) -> None:
-        self._pausing.release()

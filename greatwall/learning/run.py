@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -13,16 +16,19 @@ from stable_baselines3.common.callbacks import BaseCallback
 from config import Config
 from greatwall.assembly import build_env, make_config
 from greatwall.errors import ConfigError, GreatWallError
+from greatwall.learning.board import board_logger
 from greatwall.learning.changes import Changes, changes_between
+from greatwall.learning.demonstrations import Progress, warm_start
+from greatwall.learning.disk import WAIT_S, Disk
 from greatwall.learning.episode_log import EpisodeLog
+from greatwall.learning.hyperparameters import HyperparametersCallback
+from greatwall.learning.kept_files import newest_policy
 from greatwall.learning.presets import Preset
+from greatwall.learning.reins import Gaps, PausingCallback, ReleasingCallback
 from greatwall.learning.reporting import (
     BoardCallback,
     EpisodeCallback,
-    PausingCallback,
     ProgressCallback,
-    ReleasingCallback,
-    board_logger,
 )
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.saving import (
@@ -35,11 +41,13 @@ from greatwall.learning.saving import (
     ValidationCallback,
 )
 from greatwall.learning.schedules import EntropyCallback, FallingRate, NormalisationCallback, RateCallback
+from greatwall.learning.timed_buffer import TimedRolloutBuffer
 from greatwall.learning.training_envs import LearningReward, build_training_envs
 from greatwall.learning.training_state import Counters, TrainingState, capture, restore_model
-from greatwall.policies.policy_file import load_policy
 
 VALIDATION_EPISODES = 10
+VALIDATION_MAX_M = 60_000  # far beyond what anybody reaches: an end for what never falls
+VALIDATIONS = 10  # in a run, at most: a policy that rides for 20 km takes its time
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,13 @@ def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: in
     preset = settings.preset
     n_steps, batch_size = preset.rollout(remaining_steps)
     rate = preset.learning_rate
+    by_time: dict[str, Any] = {}
+    if preset.gamma_by_time:
+        by_time["rollout_buffer_class"] = TimedRolloutBuffer
+        by_time["rollout_buffer_kwargs"] = {
+            "durations": lambda: envs.durations,
+            "rewards": lambda: envs.rewards,
+        }
     return PPO(
         "MlpPolicy",
         envs,
@@ -73,9 +88,11 @@ def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: in
         clip_range=preset.clip_range,
         ent_coef=preset.ent_coef,
         vf_coef=preset.vf_coef,
+        target_kl=preset.target_kl or None,
         policy_kwargs=preset.network.policy_kwargs(),
         seed=settings.run_seed,
         device="cpu",
+        **by_time,
     )
 
 
@@ -89,14 +106,18 @@ class TrainingRun:
         self, settings: RunSettings, files: RunFiles, console: Console, state: TrainingState | None
     ) -> None:
         self._settings, self._files = settings, files
+        self._console = console
+        self.disk = Disk(self._warn)
         self.changes = self._accepted(state)
         self.counters = self._begin_counters(state)
         done = self.counters.timesteps
-        self.saver = PolicySaver(settings.config, settings.preset, settings.run_seed)
+        self.saver = PolicySaver(settings.config, settings.preset, settings.run_seed, self.disk)
         first, replays = self._games_under_way(state)
         # SB3 resets the envs once more before it collects: that reset begins the counted episode.
         self._envs = build_training_envs(settings.config, settings.preset, settings.run_seed, first, replays)
-        self._remaining = max(0, settings.timesteps - done)
+        self._demonstrates = settings.preset.warm_start != "" and done == 0
+        demonstrated = settings.preset.demonstration_steps if self._demonstrates else 0
+        self._remaining = max(0, settings.timesteps - done - demonstrated)
         self.model = build_model(settings, self._envs, self._rollout_steps(state))
         self.counters.target_timesteps, self.counters.n_steps = settings.timesteps, self.model.n_steps
         try:
@@ -104,18 +125,22 @@ class TrainingRun:
                 restore_model(self.model, state, files.state)
             else:
                 self._save_beginning()  # from here on the logs have an owner
-            self._log = EpisodeLog(files.episodes, done, self.counters.run_id)
+            self._log = EpisodeLog(files.episodes, done, self.counters.run_id, self.disk)
         except GreatWallError:
             self._envs.close()
             raise
-        self.model.set_logger(board_logger(files.board, done))
+        self.model.set_logger(board_logger(files.board, self.disk, done))
         self._progress = ProgressCallback(console, settings.timesteps, self.counters.window)
         self._pausing = PausingCallback(settings.config)
         self._state_callback = StateCallback(
-            files, self.counters, settings.preset.resolved(), settings.config.resolved(), state
+            files, self.counters, settings.preset.resolved(), settings.config.resolved(), state, self.disk
         )
         self._validation_env = self._build_validation_env()
         self.callbacks = self._build_callbacks()
+
+    def _warn(self, line: str) -> None:
+        """Loudly, between the other lines."""
+        self._console.print(line, style="bold red", markup=False, highlight=False)
 
     @property
     def saved_at(self) -> int:
@@ -149,11 +174,12 @@ class TrainingRun:
 
     def _heed_files(self, counters: Counters) -> None:
         """The files may hold newer records than the state: what was saved after the last boundary."""
-        if self._files.best.exists():
-            score = load_policy(self._files.best).training.get("episode_return")
-            counters.best_return = _higher(counters.best_return, score)
-        if self._files.eval_best.exists():
-            validation = load_policy(self._files.eval_best).training.get("validation")
+        best = newest_policy(self._files.best, self._warn)
+        if best is not None:
+            counters.best_return = _higher(counters.best_return, best[0].training.get("episode_return"))
+        eval_best = newest_policy(self._files.eval_best, self._warn)
+        if eval_best is not None:
+            validation = eval_best[0].training.get("validation")
             found = validation.get("distance_m") if isinstance(validation, dict) else None
             counters.best_eval_m = _higher(counters.best_eval_m, found)
 
@@ -200,8 +226,9 @@ class TrainingRun:
         if config.device != "simulator" or self._validation_episodes == 0:
             return None
         truth = make_config(
-            eyes="truth", variants=config.variants, max_distance_m=20_000, faults=config.faults
+            eyes="truth", variants=config.variants, max_distance_m=VALIDATION_MAX_M, faults=config.faults
         )
+        truth = replace(truth, delays=config.delays, like_device=config.like_device)
         return build_env(self._settings.preset.apply(truth))
 
     def _build_callbacks(self) -> list[BaseCallback]:
@@ -212,6 +239,7 @@ class TrainingRun:
             self._pausing,
             NormalisationCallback(),
             RateCallback(settings.timesteps),
+            HyperparametersCallback(settings.config, settings.preset, settings.run_seed),
             EpisodeCallback(self._log),
             Checkpoints(files, self.saver),
             BestModelCallback(files, self.saver, self.counters),
@@ -228,7 +256,7 @@ class TrainingRun:
                     self.counters,
                     self._validation_env,
                     self._validation_episodes,
-                    CHECKPOINT_STEPS,
+                    max(CHECKPOINT_STEPS, settings.timesteps // VALIDATIONS),
                 )
             )
         callbacks.append(FinalCallback(files, self.saver))
@@ -237,26 +265,73 @@ class TrainingRun:
         return callbacks
 
     def learn(self) -> None:
-        """Train to the target and write `ppo_greatwall_final.zip`."""
-        self.model.learn(
-            self._remaining,
-            callback=self.callbacks,
-            reset_num_timesteps=self.counters.timesteps == 0,
-        )
+        """Train to the target and write `ppo_greatwall_final.zip`.
 
-    def save_interrupted(self) -> None:
-        """`ppo_greatwall_interrupt.zip`; the state on disk is that of the last rollout boundary."""
+        Raises `ConfigError` when the disk stays full to the end and for `disk.WAIT_S` beyond it.
+        """
+        torch.set_flush_denormal(True)  # Adam's moments of what is never seen decay into slow numbers
+        try:
+            if self._demonstrates:  # interrupted, it begins again: the state is still that of step 0
+                self._demonstrate()
+            self.model.learn(
+                self._remaining,
+                callback=self.callbacks,
+                reset_num_timesteps=self.model.num_timesteps == 0,
+            )
+        finally:
+            torch.set_flush_denormal(False)  # it holds for the whole thread, and others need small numbers
+        if self.disk.pending:
+            self._warn(f"trained; waiting up to {WAIT_S / 60:.0f} minutes for room to write the last files")
+        if not self.disk.wait_for_room():
+            raise ConfigError(
+                f"expected room to write {', '.join(str(path) for path in self.disk.pending)}, found none; "
+                f"free some space and run it again: it goes on from step {self.saved_at:,}"
+            )
+
+    def _demonstrate(self) -> None:
+        settings = self._settings
+        preset = settings.preset
+
+        def say(progress: Progress) -> None:
+            self._console.print(
+                f"demonstrations by {preset.warm_start}: {progress.steps:,} of "
+                f"{preset.demonstration_steps:,} steps, agrees in {progress.agreement:.1%} of what matters",
+                highlight=False,
+            )
+            self.model.logger.record("warm_start/agreement", progress.agreement)
+            self.model.logger.record("warm_start/loss", progress.loss)
+            self.model.logger.dump(progress.steps)
+
+        warm_start(self.model.policy, settings.config, preset, settings.run_seed, say)
+        self.model.num_timesteps = preset.demonstration_steps
+
+    def save_interrupted(self) -> list[Path]:
+        """`ppo_greatwall_interrupt.zip`; the state on disk is that of the last rollout boundary. Returns
+        the files that a full disk did not take."""
         self.saver.save(self._files.interrupt, self.model.policy, self.model.num_timesteps)
+        self.disk.retry()
+        return self.disk.pending
+
+    @property
+    def validation_config(self) -> Config | None:
+        """What the best policy was chosen on; None where nothing is validated."""
+        return None if self._validation_env is None else self._validation_env.config
+
+    @property
+    def gaps(self) -> Gaps:
+        """What happened while weights were updated, on the wall clock."""
+        return self._pausing.gaps
 
     def close(self) -> None:
-        """Let everything go, in whatever state it is."""
-        self._progress.close()
-        self._pausing.release()
-        self._log.close()
-        self.model.logger.close()
-        self._envs.close()
-        if self._validation_env is not None:
-            self._validation_env.close()
+        """Let everything go, in whatever state it is; a stand-in that is stuck keeps nothing else."""
+        with contextlib.ExitStack() as rest:  # from the last to the first
+            if self._validation_env is not None:
+                rest.callback(self._validation_env.close)
+            rest.callback(self._envs.close)
+            rest.callback(self.model.logger.close)
+            rest.callback(self._log.close)
+            rest.callback(self._pausing.release)
+            rest.callback(self._progress.close)
 
 
 def _higher(one: float | None, other: Any) -> float | None:

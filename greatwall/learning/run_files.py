@@ -54,6 +54,11 @@ class RunFiles:
         """TensorBoard's events."""
         return self.logs / PREFIX
 
+    @property
+    def film(self) -> Path:
+        """The end of the best validation episode, beside what TensorBoard shows of it."""
+        return self.board / "best_episode.mp4"
+
     def checkpoint(self, steps: int) -> Path:
         return self.models / f"{PREFIX}_{steps}_steps.zip"
 
@@ -70,6 +75,12 @@ class RunFiles:
                     f"cannot write to {folder}: expected a writable folder, found "
                     f"{(error.strerror or str(error)).lower()}; change its permissions or use {option}"
                 ) from error
+
+    def sweep(self) -> None:
+        """Remove what killed trainers left half-written. Hold the folder's lock: others are at work else."""
+        for folder, pattern in ((self.models, f".{PREFIX}_*.tmp"), (self.logs, f".{self.episodes.name}.tmp")):
+            for path in folder.glob(pattern):
+                path.unlink(missing_ok=True)
 
     def expect_logs_of(self, run_id: str | None) -> None:
         """See that the logs folder holds this run's logs or none; None for a run that is not there.

@@ -6,7 +6,10 @@ never between a collection and its update. Main thread.
 
 from __future__ import annotations
 
+import logging
 import time
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from config import Config
 from game_env import GreatWallEnv
-from greatwall.learning.evaluation import play_episodes
+from greatwall.learning.disk import Disk
+from greatwall.learning.evaluation import EpisodeResult, play_episodes
 from greatwall.learning.presets import Preset
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.seeds import VALIDATION_START
@@ -24,6 +28,7 @@ from greatwall.learning.training_envs import episode_actions, episode_numbers
 from greatwall.learning.training_state import Counters, TrainingState, capture, restore_generators
 from greatwall.metrics.statistics import mean
 from greatwall.players.trained import PolicyPlayer
+from greatwall.policies.network import build_policy, load_tensors, policy_tensors
 from greatwall.policies.policy_file import Policy, save_policy
 
 CHECKPOINT_STEPS = 10_000
@@ -32,24 +37,39 @@ CHECKPOINT_STEPS = 10_000
 class PolicySaver:
     """Writes the policy being trained, with the facts that a file of it carries."""
 
-    def __init__(self, config: Config, preset: Preset, run_seed: int) -> None:
+    def __init__(self, config: Config, preset: Preset, run_seed: int, disk: Disk | None = None) -> None:
+        self._disk = disk or Disk(logging.warning)
         self._profile = config.profile.name
         self._spec = preset.network
-        self._facts = {
+        self._facts: dict[str, Any] = {
             "preset": preset.name,
             "seed": run_seed,
             "eyes": config.eyes.kind,
             "variants": list(config.variants),
+            **({"randomise": config.randomise} if config.randomise else {}),
         }
+        if preset.warm_start:
+            self._facts["warm_start"] = {"teacher": preset.warm_start, "steps": preset.demonstration_steps}
 
     def policy(self, network: Any) -> Policy:
         """The policy in training as a player would load it; it shares the weights."""
         return Policy(network, self._spec, self._profile, dict(self._facts))
 
-    def save(self, path: Path, network: Any, timesteps: int, **facts: Any) -> None:
-        save_policy(
-            path, network, self._spec, self._profile, {**self._facts, "timesteps": timesteps, **facts}
-        )
+    def save(self, path: Path, network: Any, timesteps: int, **facts: Any) -> bool:
+        """Write it now, the file of that name before it kept; False where the disk is full, and then it
+        is written later, as it is now."""
+        told = {**self._facts, "timesteps": timesteps, **facts}
+
+        def write(of: Any) -> None:
+            save_policy(path, of, self._spec, self._profile, told, keep_previous=True)
+
+        return self._disk.attempt(path, partial(write, network), lambda: partial(write, self._copy(network)))
+
+    def _copy(self, network: Any) -> Any:
+        """The policy as it is now; a module in training can hold what cannot be copied deeply."""
+        copied = build_policy(self._spec)
+        load_tensors(copied, policy_tensors(network))
+        return copied
 
 
 class Checkpoints(BaseCallback):
@@ -125,6 +145,8 @@ class ValidationCallback(BaseCallback):
         self._files, self._saver, self._counters = files, saver, counters
         self._env, self._every = env, every
         self._seeds = range(VALIDATION_START, VALIDATION_START + episodes)
+        self.results: list[EpisodeResult] = []  # of the last validation, and when it was
+        self.validated_at = -1
 
     def _on_step(self) -> bool:
         return True
@@ -139,8 +161,9 @@ class ValidationCallback(BaseCallback):
     def _validate(self) -> None:
         self._counters.next_eval_at = self.num_timesteps - self.num_timesteps % self._every + self._every
         self.model.policy.set_training_mode(False)
-        player = PolicyPlayer(self._saver.policy(self.model.policy))
+        player = PolicyPlayer(self._saver.policy(self.model.policy), self._env.config)
         results = play_episodes(self._env, player, self._seeds)
+        self.results, self.validated_at = results, self.num_timesteps
         distance_m = mean([one.distance_m for one in results])
         score = mean([one.episode_return for one in results])
         self.logger.record("validation/distance_m", distance_m)
@@ -157,6 +180,7 @@ class ValidationCallback(BaseCallback):
                     "return": score,
                     "episodes": len(results),
                     "first_seed": VALIDATION_START,
+                    "best_seed": max(results, key=lambda one: one.distance_m).seed,
                 },
             )
 
@@ -175,8 +199,10 @@ class StateCallback(BaseCallback):
         preset: dict[str, Any],
         config: dict[str, Any],
         resumed: TrainingState | None,
+        disk: Disk | None = None,
     ) -> None:
         super().__init__()
+        self._disk = disk or Disk(logging.warning)
         self._files, self._counters = files, counters
         self._preset, self._config = preset, config
         self._resumed = resumed
@@ -202,6 +228,7 @@ class StateCallback(BaseCallback):
         self._save()
 
     def _save(self) -> None:
+        self._disk.retry()  # what a full disk refused is older, and goes first
         self.logger.dump(self.num_timesteps)
         counters, envs = self._counters, self.model.env
         assert isinstance(self.model, PPO)
@@ -210,5 +237,11 @@ class StateCallback(BaseCallback):
         unused = counters.episodes[envs.num_envs :]  # of envs that an earlier session had besides
         counters.episodes = episode_numbers(envs) + unused
         actions = episode_actions(envs)
-        capture(self.model, counters, self._preset, self._config, actions).save(self._files.state)
-        self.saved_at = counters.timesteps
+        state = capture(self.model, counters, self._preset, self._config, actions)
+        self._disk.attempt(
+            self._files.state, lambda: self._write(state), lambda: partial(self._write, deepcopy(state))
+        )
+
+    def _write(self, state: TrainingState) -> None:
+        state.save(self._files.state)
+        self.saved_at = state.counters.timesteps

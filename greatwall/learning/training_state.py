@@ -70,7 +70,7 @@ class TrainingState:
         return [one.tolist() for one in np.split(self.tensors["episodes.actions"], ends)]
 
     def save(self, path: Path) -> None:
-        """Atomic; raises `ConfigError` when the file cannot be written."""
+        """Atomic, the one before it kept; raises `ConfigError` when the file cannot be written."""
         document = {
             "format": FORMAT,
             "version": VERSION,
@@ -80,7 +80,7 @@ class TrainingState:
             "rng": self.rng,
             "optimiser": self.optimiser,
         }
-        write_archive(path, DOCUMENT, document, self.tensors)
+        write_archive(path, DOCUMENT, document, self.tensors, keep_previous=True)
 
 
 def read_state(path: Path) -> TrainingState:

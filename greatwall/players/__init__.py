@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from config import Config
-from greatwall.contracts import Player
+from greatwall.contracts import Action, FloatArray, Perception, Player
 from greatwall.errors import ConfigError
 
-__all__ = ["BUILT_IN", "WITH_TRUTH", "TruthPlayer", "give_truth", "make_player"]
+__all__ = ["BUILT_IN", "WITH_TRUTH", "Teacher", "TruthPlayer", "WeighingTeacher", "give_truth", "make_player"]
 
 BUILT_IN = ("rule", "random", "idle", "rule207")
 WITH_TRUTH = ("oracle",)  # these look through the screen: bounds, for `evaluate` alone
@@ -26,6 +26,25 @@ class TruthPlayer(Player, Protocol):
 
     def attach(self, save_game: Callable[[], Mapping[str, Any]]) -> None:
         """Where the game's state comes from, from the next `act` on: `GreatWallEnv.save_game`."""
+
+
+@runtime_checkable
+class Teacher(Player, Protocol):
+    """A player that can be asked what it would do while another plays. `act` is `advise`, then `took`."""
+
+    def advise(self, observation: FloatArray, perception: Perception) -> Action:
+        """What it would do now. It looks, but takes nothing to be done."""
+
+    def took(self, action: Action) -> None:
+        """What was really done upon the perception just advised on."""
+
+
+@runtime_checkable
+class WeighingTeacher(Teacher, Protocol):
+    """A teacher that knows how much depends on its advice."""
+
+    def weigh(self, perception: Perception) -> tuple[Action, float]:
+        """The advice, and how many lives more other actions would cost on average, 0 to 1."""
 
 
 def give_truth(player: Player, save_game: Callable[[], Mapping[str, Any]]) -> None:
@@ -63,4 +82,4 @@ def make_player(spec: str, config: Config) -> Player:
         )
     from greatwall.players.trained import PolicyPlayer  # torch only when a policy plays
 
-    return PolicyPlayer.from_file(path, config.profile.name)
+    return PolicyPlayer.from_file(path, config)

@@ -58,6 +58,13 @@ class Play(NamedTuple):
     later: Array
 
 
+class Weighed(NamedTuple):
+    """An action, and how many lives more the other two would cost on average, at most 1."""
+
+    action: Action
+    stake: float
+
+
 class OraclePlayer:
     """Plays best by exact search. `attach` it to the game before the first `act`."""
 
@@ -91,6 +98,17 @@ class OraclePlayer:
 
     def act(self, observation: FloatArray, perception: Perception) -> Action:
         """The action that loses the fewest lives; of what is perceived only the shot's aim is used."""
+        return self.weigh(perception).action
+
+    def advise(self, observation: FloatArray, perception: Perception) -> Action:
+        """The same: it has no memory that an advice not taken could mislead."""
+        return self.weigh(perception).action
+
+    def took(self, action: Action) -> None:
+        """Nothing: what was done shows in the game's state."""
+
+    def weigh(self, perception: Perception) -> Weighed:
+        """The best action now, and what is at stake in it."""
         if self._save_game is None:
             raise ConfigError(
                 "oracle: expected to be attached to a game, found none; play it by "
@@ -98,7 +116,7 @@ class OraclePlayer:
             )
         game = self._clone(self._save_game()["state"]["game"])
         if game.page is not Page.PLAYING:
-            return Action.WAIT
+            return Weighed(Action.WAIT, 0.0)
         now = game.tick
         x = self._positions(game.x)
         phase = self._phase(game.height, game.vy)
@@ -108,14 +126,22 @@ class OraclePlayer:
         arrows = game.arrows
         hazards = self._ahead(game)
         need = [self._need(thing, x, now) for thing in hazards]
-        play = self._search(self._harm(need, safe), phase)
+        harm = self._harm(need, safe)
+        play = self._search(harm, phase)
         best = min(play.wait, play.jump)
         enemy = self._nearest_enemy(hazards, x, now)
+        action, chance_of, shot = Action.WAIT, 0.0, math.inf
         if arrows > 0 and enemy is not None:
             chance_of, shot = self._shoot(hazards, need, enemy, play, x, now, phase, safe, (dx, dy))
-            if shot < best - 1e-6 or (chance_of > SURE and shot < best + 1e-6):
-                return Action.SHOOT
-        return Action.JUMP if play.jump < play.wait - 1e-9 else Action.WAIT
+        if shot < best - 1e-6 or (chance_of > SURE and shot < best + 1e-6):
+            action = Action.SHOOT
+        elif play.jump < play.wait - 1e-9:
+            action = Action.JUMP
+        if shot == math.inf:  # an arrow that hits nothing costs its time
+            shot = self._shot_value(harm, play.later, phase)
+        costs = (play.wait, play.jump, shot)
+        others = [cost for other, cost in zip(Action, costs, strict=True) if other is not action]
+        return Weighed(action, min(1.0, max(0.0, sum(others) / len(others) - costs[action])))
 
     # --- what lies ahead ----------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from greatwall.players.flight import Window, air_time_s, both_in_turn, window_ac
 
 ARROW_REACH_PX = 1450.0  # an arrow aimed high lands about 1,500 px ahead
 ALOFT_PX = 12.0  # lower is on the ground: a detector is not sure of the last few px
+REFUSED_ENOUGH = 3  # equal measurements in a row that overrule what was believed
 MARGIN_S = 0.07  # two ticks: between a moment and the perceptions that can show it
 
 
@@ -49,31 +50,48 @@ class RulePlayer:
     def reset(self, seed: int) -> None:
         """A new run; nothing here is random, so the seed does not matter."""
         self.speed_px_s = self._course.start_speed_m_s * self._course.px_per_m
+        self._seen: Perception | None = None
         self._tapped_at_s = -math.inf
         self._aloft = False
         self._watched = False  # the take-off of this flight is known
         self._took_off_s = -math.inf  # as seen; or the middle of what the last tap may have caused
         self._shots: dict[int, float] = {}  # enemy track -> when it was shot at
         self._last_x: dict[int, float] = {}
+        self._refused: list[float] = []  # speeds not believed, since the last one that was
         self._last_seen_s = -math.inf
 
     def act(self, observation: FloatArray, perception: Perception) -> Action:
-        """The next action; `observation` is not used."""
+        """The next action, which it takes to be done; `observation` is not used."""
+        action = self.advise(observation, perception)
+        self.took(action)
+        return action
+
+    def advise(self, observation: FloatArray, perception: Perception) -> Action:
+        """What it would do. It looks, but remembers no touch until `took` tells which was made."""
         now_s = perception.perceived_at_s
+        self._seen = perception
         self._measure_speed(perception)
         self._watch_flight(perception)
         landing_s = self._took_off_s + self._air_s
         due_s = self._jump_due_s(perception, now_s, landing_s)
         if now_s >= due_s - self._period_s / 2:
-            self._tapped_at_s = now_s
-            self._took_off_s = now_s + self._delay_s.middle_s
-            self._watched = False
             return Action.JUMP
         if self._may_shoot(perception, now_s, landing_s, due_s):
-            target = self._target(perception)
-            self._shots[target.track_id] = self._verdict_s(target, now_s)
             return Action.SHOOT
         return Action.WAIT
+
+    def took(self, action: Action) -> None:
+        """What was really done upon the perception advised on, by whomever."""
+        if self._seen is None:
+            return
+        now_s = self._seen.perceived_at_s
+        if action is Action.JUMP and self._took_off_s + self._air_s <= now_s + self._delay_s.late_s:
+            self._tapped_at_s = now_s  # a tap that finds the rider in the air for sure comes to nothing
+            self._took_off_s = now_s + self._delay_s.middle_s
+            self._watched = False
+        elif action is Action.SHOOT and self._seen.nearest_enemy < math.inf and self._seen.hud.arrows:
+            target = self._target(self._seen)
+            self._shots[target.track_id] = self._verdict_s(target, now_s)
 
     def _measure_speed(self, perception: Perception) -> None:
         """Blend in how fast standing things came nearer since the last look."""
@@ -87,10 +105,20 @@ class RulePlayer:
             moved = sorted(self._last_x[i] - x for i, x in standing.items() if i in self._last_x)
             if moved:
                 speed = moved[len(moved) // 2] / elapsed_s
-                if 0.5 < speed / self.speed_px_s < 1.5:  # else a track has jumped to another thing
+                if 0.5 < speed / self.speed_px_s < 1.5:
                     blend = self._settings.speed_blend
                     self.speed_px_s += blend * (speed - self.speed_px_s)
+                    self._refused = []
+                else:  # a track has jumped to another thing, or the run began at another speed
+                    self._refused.append(speed)
+                    self._believe_refused()
         self._last_x, self._last_seen_s = standing, perception.captured_at_s
+
+    def _believe_refused(self) -> None:
+        """Refused speeds that agree with each other, several in a row, are the speed."""
+        newest = self._refused[-REFUSED_ENOUGH:]
+        if len(newest) == REFUSED_ENOUGH and 0.0 < max(newest) < 1.1 * min(newest):
+            self.speed_px_s, self._refused = newest[-1], []
 
     def _watch_flight(self, perception: Perception) -> None:
         """From the height seen, work out when the rider took off; a take-off once seen is kept."""

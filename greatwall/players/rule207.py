@@ -59,31 +59,47 @@ class Rule207Player:
         self._now_s = 0.0
         self._took_off_s = -math.inf  # the middle of what the last tap may have caused
         self._killed_until_s = -math.inf
+        self._enemy_x = math.inf  # px ahead of the rider, in the observation advised on
         self._shot_at_x = math.inf  # where the enemy shot at was, px ahead of the rider
         self._shot_s = -math.inf
 
+    def begin_at(self, speed_px_s: float) -> None:
+        """Right after `reset`: the run begins where the course is that fast, not at its start."""
+        c = self._course
+        start = c.start_speed_m_s * c.px_per_m
+        if c.speed_gain_per_m > 0.0:
+            self._now_s = math.log(speed_px_s / start) / c.speed_gain_per_m
+
     def act(self, observation: FloatArray, perception: Perception) -> Action:
-        """The next action; of `perception` nothing is used."""
-        action = self._choose(observation)
-        if action is Action.JUMP:
-            self._took_off_s = self._now_s + self._delay_s.middle_s
-        self._now_s += max(cooldown_s(self._profile, action), self._period_s)
+        """The next action, which it takes to be done; of `perception` nothing is used."""
+        action = self.advise(observation, perception)
+        self.took(action)
         return action
+
+    def advise(self, observation: FloatArray, perception: Perception) -> Action:
+        """What it would do. Nothing is remembered of it until `took` tells what was done."""
+        self._enemy_x = self._enemy_px(observation)
+        if self._may_shoot(observation):
+            return Action.SHOOT
+        jump = self._now_s >= self._jump_due_s(observation) - self._period_s / 2
+        return Action.JUMP if jump else Action.WAIT
+
+    def took(self, action: Action) -> None:
+        """What was really done upon the observation advised on, by whomever: its clock goes on by that."""
+        if action is Action.JUMP:
+            if self._took_off_s + self._air_s <= self._now_s + self._delay_s.late_s:
+                self._took_off_s = self._now_s + self._delay_s.middle_s  # else the tap finds him in the air
+        elif action is Action.SHOOT and 0.0 < self._enemy_x < OBJECT_RANGE_PX:
+            self._shot_s, self._shot_at_x = self._now_s, self._enemy_x
+            flight_s = self._shot_at_x / self._course.arrow_speed_px_s
+            self._killed_until_s = self._now_s + self._delay_s.late_s + flight_s + self._period_s
+        self._now_s += max(cooldown_s(self._profile, action), self._period_s)
 
     @property
     def speed_px_s(self) -> float:
         """The course's speed by this clock: dv/dt = gain v, so v grows as exp(gain t)."""
         c = self._course
         return c.start_speed_m_s * c.px_per_m * math.exp(c.speed_gain_per_m * self._now_s)
-
-    def _choose(self, observation: FloatArray) -> Action:
-        if self._may_shoot(observation):
-            self._shot_s, self._shot_at_x = self._now_s, self._enemy_px(observation)
-            flight_s = self._shot_at_x / self._course.arrow_speed_px_s
-            self._killed_until_s = self._now_s + self._delay_s.late_s + flight_s + self._period_s
-            return Action.SHOOT
-        jump = self._now_s >= self._jump_due_s(observation) - self._period_s / 2
-        return Action.JUMP if jump else Action.WAIT
 
     def _enemy_px(self, observation: FloatArray) -> float:
         return float(observation[ENEMY]) * OBJECT_RANGE_PX

@@ -2,7 +2,7 @@
 
 Nothing here unpickles. Everything read is bounded before it is allocated, and whatever is wrong with
 a file becomes one `FileFormatError` line. Writing is atomic: a temporary name beside the target, then
-`os.replace`. Runs on the caller's thread.
+`os.replace`; the file that was there before can be kept beside it. Runs on the caller's thread.
 """
 
 from __future__ import annotations
@@ -54,8 +54,23 @@ _BROKEN = (
 )
 
 
-def write_archive(path: Path, document_name: str, document: Any, tensors: Mapping[str, Tensor]) -> None:
-    """Write atomically; an existing file is whole until the new one is. Raises `ConfigError`."""
+def previous_of(path: Path) -> Path:
+    """The name under which the file that `path` replaced is kept."""
+    return path.with_name(f"{path.stem}.previous{path.suffix}")
+
+
+def write_archive(
+    path: Path,
+    document_name: str,
+    document: Any,
+    tensors: Mapping[str, Tensor],
+    *,
+    keep_previous: bool = False,
+) -> None:
+    """Write atomically; an existing file is whole until the new one is. Raises `ConfigError`.
+
+    `keep_previous`: the file that was there before stays, as `previous_of(path)`.
+    """
     text = json.dumps(document, indent=1, allow_nan=False)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -66,7 +81,10 @@ def write_archive(path: Path, document_name: str, document: Any, tensors: Mappin
                     archive.writestr(f"tensors/{name}.npy", _to_npy(tensor))
             file.flush()
             os.fsync(file.fileno())
+        if keep_previous and path.exists():
+            _keep(path)
         os.replace(temporary, path)
+        _sync_folder(path.parent)
     except OSError as error:
         raise ConfigError(
             f"cannot write {path}: expected a writable folder with room, found {error.strerror or error}; "
@@ -75,6 +93,32 @@ def write_archive(path: Path, document_name: str, document: Any, tensors: Mappin
     finally:  # Ctrl-C comes through here too; after a whole write there is nothing of that name
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _keep(path: Path) -> None:
+    """Give the file its second name; at every moment one of both names is that of a whole file."""
+    previous = previous_of(path)
+    link = previous.with_name(f".{previous.name}.{os.getpid()}.tmp")
+    try:
+        link.unlink(missing_ok=True)
+        os.link(path, link)
+    except OSError:  # a file system without hard links (FAT, some shares): for a moment there is no `path`
+        os.replace(path, previous)
+        return
+    try:
+        os.replace(link, previous)
+    finally:  # renaming one of two names of the same file does nothing
+        link.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names on disk too, where the system can: else a power cut may undo a rename."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def read_archive(

@@ -1,7 +1,8 @@
 """Features extractors: how the 207 numbers (SPEC 3) are scaled inside the policy, never outside it.
 
-`radial` was measured to learn best (`benchmarks/presets.py`); `normalised` is the usual running mean
-and variance; `flat` hands the raw numbers on, as the user's settings do. Runs on the caller's thread.
+`timed` (timed_features.py) thinks in seconds and reads extras, `radial` in px; `normalised` is the usual
+running mean and variance; `flat` hands the raw numbers on, as the user's settings do. What each comes to is
+in docs/learning.md. Runs on the caller's thread.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from gymnasium import spaces
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 
 from greatwall.contracts import OBSERVATION_SIZE, TERRAIN_SAMPLES
-
-OBJECT_RANGE_PX = 500.0  # SPEC 3: distances are px / 500
-TERRAIN_STEP_PX = 3.0
+from greatwall.policies.decoding import OBJECT_RANGE_PX, TERRAIN_STEP_PX, nearest_gap, radial_bases
+from greatwall.policies.timed_features import TimedFeatures
 
 
 class NormalisedFeatures(BaseFeaturesExtractor):
@@ -75,14 +75,10 @@ class RadialFeatures(BaseFeaturesExtractor):
         self.register_buffer("cells", torch.arange(TERRAIN_SAMPLES), persistent=False)
 
     def _bases(self, px: torch.Tensor, centers: torch.Tensor) -> torch.Tensor:
-        return torch.exp(-(((px.unsqueeze(-1) - centers) / self.spacing_px) ** 2))
+        return radial_bases(px, centers, self.spacing_px)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        missing = observations[:, :TERRAIN_SAMPLES] < 0.5
-        here = missing.any(1)
-        first = torch.where(missing, self.cells, TERRAIN_SAMPLES).amin(1)
-        ground_after = ~missing & (self.cells > first.unsqueeze(1))
-        end = torch.where(ground_after, self.cells, TERRAIN_SAMPLES).amin(1)
+        here, first, end = nearest_gap(observations, self.cells)
         gap_px = torch.stack((first, end), 1).to(torch.float32) * TERRAIN_STEP_PX
         gap = self._bases(gap_px, self.terrain_centers) * here[:, None, None]
 
@@ -90,7 +86,7 @@ class RadialFeatures(BaseFeaturesExtractor):
         there = (share < 1.0).to(torch.float32)
         near = self._bases(share * OBJECT_RANGE_PX, self.object_centers) * there.unsqueeze(-1)
 
-        arrows, coins, lives = observations[:, TERRAIN_SAMPLES + 4 :].unbind(1)
+        arrows, coins, lives = observations[:, TERRAIN_SAMPLES + 4 : OBSERVATION_SIZE].unbind(1)
         plain = torch.stack(
             (
                 here.to(torch.float32),
@@ -111,13 +107,14 @@ EXTRACTORS: dict[str, type[BaseFeaturesExtractor]] = {
     "flat": FlattenExtractor,
     "normalised": NormalisedFeatures,
     "radial": RadialFeatures,
+    "timed": TimedFeatures,
 }
+READS_EXTRAS = ("timed",)  # these are told which extras there are; the others see plain numbers
 
 # kind -> setting -> (lowest, highest) allowed: what a policy file may ask for
 EXTRACTOR_SETTINGS: dict[str, dict[str, tuple[float, float]]] = {
     "flat": {},
     "normalised": {"clip": (1.0, 100.0)},
     "radial": {"spacing_px": (5.0, 250.0)},
+    "timed": {"spacing_s": (0.02, 0.5), "horizon_s": (0.4, 4.0)},
 }
-
-assert OBSERVATION_SIZE == TERRAIN_SAMPLES + 7

@@ -6,6 +6,7 @@ Runs on the caller's thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,17 +15,19 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.policies import ActorCriticPolicy
 
+from config import EXTRA_GROUPS
 from greatwall.contracts import OBSERVATION_SIZE, Action
 from greatwall.errors import ConfigError
-from greatwall.policies.features import EXTRACTOR_SETTINGS, EXTRACTORS
+from greatwall.extras import extras_size
+from greatwall.policies.features import EXTRACTOR_SETTINGS, EXTRACTORS, READS_EXTRAS
 
 ACTIVATIONS: dict[str, type[torch.nn.Module]] = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
 MAX_LAYERS, MAX_WIDTH = 4, 1024
 
 
-def observation_space() -> spaces.Box:
-    """SPEC 3's space."""
-    return spaces.Box(0.0, 1.0, (OBSERVATION_SIZE,), np.float32)
+def observation_space(extras: Sequence[str] = ()) -> spaces.Box:
+    """SPEC 3's space, with these extras appended."""
+    return spaces.Box(0.0, 1.0, (OBSERVATION_SIZE + extras_size(extras),), np.float32)
 
 
 def action_space() -> spaces.Discrete:
@@ -34,12 +37,14 @@ def action_space() -> spaces.Discrete:
 
 @dataclass(frozen=True)
 class NetworkSpec:
-    """Extractor, its settings, layer widths (actor and critic alike) and activation."""
+    """Extractor, its settings, layer widths (actor and critic alike), activation, and which extras
+    (`greatwall/extras.py`) it wants beside the 207 numbers."""
 
     extractor: str = "radial"
     settings: dict[str, float] = field(default_factory=dict)
     net_arch: tuple[int, ...] = (64, 64)
     activation: str = "tanh"
+    extras: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         def refuse(name: str, expected: str, found: object) -> None:
@@ -61,12 +66,17 @@ class NetworkSpec:
             refuse("layers", f"at most {MAX_LAYERS} of 1 to {MAX_WIDTH}", self.net_arch)
         if self.activation not in ACTIVATIONS:
             refuse("activation", f"one of {', '.join(ACTIVATIONS)}", self.activation)
+        if not set(self.extras) <= set(EXTRA_GROUPS) or len(set(self.extras)) < len(self.extras):
+            refuse("extras", f"some of {', '.join(EXTRA_GROUPS)}, each once", self.extras)
 
     def policy_kwargs(self) -> dict[str, Any]:
         """What SB3 needs to make this network; one features extractor serves actor and critic."""
+        settings: dict[str, Any] = dict(self.settings)
+        if self.extractor in READS_EXTRAS:
+            settings["extras"] = self.extras
         return {
             "features_extractor_class": EXTRACTORS[self.extractor],
-            "features_extractor_kwargs": dict(self.settings),
+            "features_extractor_kwargs": settings,
             "net_arch": list(self.net_arch),
             "activation_fn": ACTIVATIONS[self.activation],
         }
@@ -76,7 +86,7 @@ def build_policy(spec: NetworkSpec) -> ActorCriticPolicy:
     """A fresh policy in evaluation mode on the CPU. Draws from no global generator."""
     with torch.random.fork_rng(devices=[]):
         policy = ActorCriticPolicy(
-            observation_space(), action_space(), lambda _remaining: 0.0, **spec.policy_kwargs()
+            observation_space(spec.extras), action_space(), lambda _remaining: 0.0, **spec.policy_kwargs()
         )
     policy.set_training_mode(False)
     return policy

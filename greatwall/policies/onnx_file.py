@@ -59,6 +59,7 @@ def to_onnx(policy: Policy) -> bytes:
         "format": "greatwall-policy-onnx",
         "actions": ",".join(ACTION_NAMES),
         "observation_size": str(size),
+        "extras": ",".join(policy.spec.extras),
         "extractor": policy.spec.extractor,
         "profile": policy.profile,
     }

@@ -14,13 +14,22 @@ class Arguments:
     """Watch the agent play: what it sees, the ground scan, and the figures, in three windows."""
 
     device: str = "simulator"
-    """simulator: the embedded game; video: a recording, watched without touching"""
+    """simulator: the embedded game; phone: the one that adb lists; video: a recording, watched without
+    touching"""
+    serial: str | None = None
+    """which phone, as adb devices lists it"""
+    capture: Literal["auto", "scrcpy", "screenrecord", "raw", "png"] | None = None
+    """how the phone's screen is looked at; auto: the best, as measured"""
+    touch: Literal["auto", "scrcpy", "shell", "adb"] | None = None
+    """how it is touched"""
+    package: str | None = None
+    """the game's app there, as in com.example.game; the one in front at the start unless given"""
     source: Path | None = None
     """the recording that --device video plays"""
     eyes: Literal["vision", "truth"] = "vision"
     """vision: from the screen alone; truth: from the embedded game's state"""
     profile: Path | None = None
-    """the profile of the game in the recording; the embedded game's unless given"""
+    """the profile of the game on the phone or in the recording; the embedded game's unless given"""
     weights: str = ""
     """detector file for vision; the one in models/ unless given"""
     clock: Literal["wall", "game"] = "wall"
@@ -35,7 +44,7 @@ class Arguments:
     variant: str = ""
     """named changes of the game, separated by commas; standard is none"""
     look: str = "standard"
-    """how the embedded game is drawn: a named look, train:N or unseen:N"""
+    """how the embedded game is drawn: a named look, train:N, valid:N or unseen:N"""
     size: str = "1920x1080"
     """of its frames, WIDTHxHEIGHT px"""
     compress: Literal["none", "jpeg", "h264"] = "none"
@@ -48,19 +57,12 @@ class Arguments:
     """save the three pictures in this folder at the end"""
     faults: str = ""
     """faults of perception made on purpose, as in miss=0.1,jitter=2,stale=0.02,hud=0.02,drop=0.01"""
+    like_device: str = ""
+    """delays as doctor --save-profile FILE measured them: the simulator's, and what rule reckons with"""
     trace: Path | None = None
     """write what happened when, as a trace for ui.perfetto.dev, here (wall clock only)"""
     record: Path | None = None
     """record the screen as this new .mp4 file, and touches and seeds as .json beside it"""
-
-
-def best_policy(models: Path) -> str:
-    """The policy that is played unless one is named: the best by evaluation, by return, the last; rule."""
-    for name in ("eval_best", "best", "final"):
-        path = models / f"ppo_greatwall_{name}.zip"
-        if path.is_file():
-            return str(path)
-    return "rule"
 
 
 def check(args: Arguments) -> None:
@@ -68,8 +70,8 @@ def check(args: Arguments) -> None:
     if (args.device == "video") != (args.source is not None):
         found = "no --source" if args.source is None else f"--device {args.device}"
         raise ConfigError(f"expected --device video together with --source FILE, found {found}; give both")
-    if args.profile is not None and args.device != "video":
-        raise ConfigError(f"--profile: expected --device video, found {args.device}; leave it out")
+    if args.profile is not None and args.device not in ("video", "phone"):
+        raise ConfigError(f"--profile: expected --device phone or video, found {args.device}; leave it out")
     if args.device == "video" and args.eyes == "truth":
         raise ConfigError("--eyes: expected vision for a recording, found truth; leave --eyes out")
     if args.seconds < 0:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,10 +67,18 @@ def missing_display() -> str:
 class Windows:
     """Draws, shows and saves the three pictures. Without a display it only draws, when asked to save."""
 
-    def __init__(self, profile: GameProfile, clock: Clock, *, visible: bool) -> None:
+    def __init__(
+        self,
+        profile: GameProfile,
+        clock: Clock,
+        *,
+        visible: bool,
+        hands_off: Callable[[], None] = lambda: None,
+    ) -> None:
         self._profile = profile
         self._clock = clock
         self.visible = visible
+        self._hands_off = hands_off
         self._scans = GroundScans()
         self._opened = False
         self.pictures: dict[str, FrameArray] = {}
@@ -86,14 +95,18 @@ class Windows:
 
     def show(self, for_s: float) -> bool:
         """Put the pictures on the screen and let the toolkit paint and listen for that long; False when
-        the person pressed q or Escape. Each window gets `PAINT_MS` at least: less may leave it unpainted."""
+        the person pressed q or Escape; the space bar is hands off. Each window gets `PAINT_MS` at least:
+        less may leave it unpainted."""
         if not self._opened:
             self._open()
         share_ms = max(PAINT_MS, round(for_s * 1000 / len(self.pictures)))
         goes_on = True
         for name, picture in self.pictures.items():
             cv2.imshow(TITLES[name], picture)
-            goes_on = goes_on and cv2.waitKey(share_ms) & 0xFF not in (ord("q"), 27)
+            key = cv2.waitKey(share_ms) & 0xFF
+            if key == ord(" "):
+                self._hands_off()
+            goes_on = goes_on and key not in (ord("q"), 27)
         return goes_on
 
     def _open(self) -> None:

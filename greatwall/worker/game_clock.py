@@ -145,11 +145,10 @@ class GameClockDriver:
             self._step()
         self._flow_to(deadline)
 
-    def recover(self) -> None:
-        """Run until a frame from after now has been perceived, for at most `RECOVER_S` of game time."""
+    def recover(self, since_s: float) -> None:
+        """Run until a frame from after `since_s` has been perceived, for at most `RECOVER_S` of game time."""
         self._supervision.raise_if_fatal()
         self._last_new_at = self._now
-        since_s = self._now * TICK_S
         deadline = self._now + to_ticks(RECOVER_S)
         trouble: Interruption | None = None
         while self._now < deadline:

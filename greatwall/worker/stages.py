@@ -12,7 +12,7 @@ from typing import Protocol
 
 from config import Config
 from greatwall.contracts import ActionOrder, Device, Frame, HudRead, Perception
-from greatwall.errors import DeviceLost, Interruption, WorkerError
+from greatwall.errors import DeviceLost, GameLeft, GreatWallError, HandsOff, Interruption, WorkerError
 from greatwall.metrics.timing import WorkerTiming
 from greatwall.worker.latest_frame import LatestFrame
 
@@ -81,30 +81,35 @@ class Driver(Protocol):
 
     def resume(self) -> None: ...
 
-    def recover(self) -> None: ...
+    def recover(self, since_s: float) -> None:
+        """Restart what is dead until a frame from after `since_s` has been perceived."""
 
 
 class Supervision:
     """Turns a stage's failure into what the waiting side is told, and counts.
 
-    Owned by whoever waits. A lost device is an interruption as often as it happens; anything else is
-    one for the first `restarts` times, and then a `WorkerError` for good.
+    Owned by whoever waits. A lost device, or a game that was left, is an interruption as often as it
+    happens; anything else is one for the first `restarts` times, and then a `WorkerError` for good. What
+    a person stopped stays stopped.
     """
 
     def __init__(self, restarts: int) -> None:
         self._restarts = restarts
         self._failures: dict[str, int] = {}
         self._last_turn: dict[str, int] = {}
-        self._fatal: WorkerError | None = None
+        self._fatal: GreatWallError | None = None
 
     def raise_if_fatal(self) -> None:
         if self._fatal is not None:
             raise self._fatal
 
-    def verdict(self, stage: str, error: BaseException, turns: int) -> Interruption | WorkerError:
+    def verdict(self, stage: str, error: BaseException, turns: int) -> Interruption | GreatWallError:
         """The exception to raise for `error`, which is its cause. `turns`: perceptions made so far."""
-        if isinstance(error, DeviceLost):
-            lost = Interruption("phone_lost", str(error))
+        if isinstance(error, HandsOff):
+            self._fatal = error
+            return error
+        if isinstance(error, (DeviceLost, GameLeft)):
+            lost = Interruption("phone_lost" if isinstance(error, DeviceLost) else "game_left", str(error))
             lost.__cause__ = error
             return lost
         if turns - self._last_turn.get(stage, turns) > FORGIVEN_AFTER:

@@ -15,7 +15,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from greatwall.errors import DeviceLost, Interruption, WorkerError
+from greatwall.contracts import recovering
+from greatwall.errors import DeviceLost, GameLeft, Interruption, NoFreshFrame, WorkerError
 from greatwall.worker.clocks import WallClock
 from greatwall.worker.stages import RECOVER_S, Stages, Supervision
 
@@ -112,16 +113,20 @@ class ThreadDriver:
                 return
             self._clock.sleep(min(left_s, LOOK_S))
 
-    def recover(self) -> None:
-        """Restart what is dead until a frame from after now has been perceived, for `RECOVER_S` at most."""
-        since_s = self._clock.now_s()
-        self._last_new_s = since_s
+    def recover(self, since_s: float) -> None:
+        """Restart what is dead until a frame from after `since_s` has been perceived, for `RECOVER_S` at
+        most. A device that comes back by itself is asked to at once: its trouble is raised."""
+        self._last_new_s = began_s = self._clock.now_s()
+        self._forget_lost_device()
+        by_itself = recovering(self._stages.device) is not None
         trouble: Interruption | None = None
-        while self._clock.now_s() < since_s + RECOVER_S:
+        while self._clock.now_s() < began_s + RECOVER_S:
             try:
                 self._look()
             except Interruption as error:
                 trouble = error
+                if by_itself and error.reason in ("phone_lost", "game_left"):
+                    raise
             perception = self._stages.perception
             if perception is not None and perception.captured_at_s > since_s and self._read_began_s is None:
                 return
@@ -130,9 +135,16 @@ class ThreadDriver:
             raise DeviceLost(
                 f"expected the device back within {RECOVER_S:g} s, found: {trouble.detail}; reconnect it"
             ) from trouble
-        raise WorkerError(
+        raise NoFreshFrame(
             f"expected a fresh frame within {RECOVER_S:g} s, found none; check the device"
         ) from trouble
+
+    def _forget_lost_device(self) -> None:
+        """Threads that died of what has been mended meanwhile start again, and nothing is told of it."""
+        for name, error in list(self._deaths.items()):
+            if isinstance(error, (DeviceLost, GameLeft)):
+                del self._deaths[name]
+                self._spawn(name)
 
     # --- watching -----------------------------------------------------------------------------
 

@@ -107,16 +107,20 @@ def watch(
     headless: bool = False,
     screenshot: Path | None = None,
     say: Callable[[str], None] = LOG.info,
+    hands_off: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Play for `seconds` (0: until Ctrl-C, or q in a window) and return the figures of SPEC's `--json`.
 
-    Runs on the main thread. Closes the env. Raises what ended the player, `WorkerError` with its cause.
+    `hands_off` is called when the space bar is pressed in a window. Runs on the main thread. Closes
+    the env. Raises what ended the player, `WorkerError` with its cause.
     """
     why = "" if headless else missing_display()
     if why:
         say(f"no windows: {why}; going on headless (set DISPLAY, or pass --headless)")
     visible = not headless and not why
-    windows = Windows(config.profile, worker.clock, visible=visible) if visible or screenshot else None
+    windows = None
+    if visible or screenshot:
+        windows = Windows(config.profile, worker.clock, visible=visible, hands_off=hands_off)
     board = Board(player.name)
     play = Play(env, player, board, seed, worker.trace)
     began_s, cpu_s = time.perf_counter(), time.process_time()

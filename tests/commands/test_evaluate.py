@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ import pytest
 
 from config import Config
 from greatwall.__main__ import main
+from greatwall.assembly import make_config
 from greatwall.commands.film import FILM_SIZE
 from greatwall.contracts import Eyes
 from greatwall.errors import ConfigError
-from greatwall.learning.evaluation import EpisodeResult
+from greatwall.learning.evaluation import EpisodeResult, play_episode
+from greatwall.learning.parallel import EvaluationError, play_apart
 
 FIELDS = {
     "seed",
@@ -76,6 +80,54 @@ def test_a_filmed_run_is_the_run_itself_and_shows_every_tick(tmp_path: Path) -> 
     assert frames >= plain["episodes"][0]["steps"] * 3
 
 
+def test_several_processes_play_what_one_does(tmp_path: Path) -> None:
+    options = ("--compare", "random", "rule", "--episodes", "3", "--max-distance", "300")
+    alone = evaluate(tmp_path, *options, "--jobs", "1")
+    assert evaluate(tmp_path, *options, "--jobs", "2") == alone
+    assert [one["seed"] for one in alone["players"][0]["episodes"]] == [2_000_000, 2_000_001, 2_000_002]
+
+
+def test_ctrl_c_shows_what_was_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    played: list[int] = []
+
+    def strike(env: Any, player: Any, seed: int) -> EpisodeResult:
+        if len(played) == 5:  # the third course, of which the first player alone has been
+            raise KeyboardInterrupt
+        played.append(seed)
+        return play_episode(env, player, seed)
+
+    monkeypatch.setattr("greatwall.learning.parallel.play_episode", strike)
+    path = tmp_path / "result.json"
+    options = ["--compare", "random", "idle", "--episodes", "4", "--json", str(path)]
+    assert main(["evaluate", *options]) == 130
+    out = capsys.readouterr().out
+    assert "interrupted: 5 of 8 episodes were played" in out
+    assert "on the same 2 courses" in out
+    assert not path.exists()
+
+
+def test_processes_leave_with_the_one_that_started_them() -> None:
+    code = (
+        "from greatwall.__main__ import main\nfrom greatwall.commands import playing\nplaying.LINE_S = 0\n"
+        "main('evaluate --policy rule --episodes 4000 --max-distance 200 --jobs 2'.split())"
+    )
+    first = subprocess.Popen(
+        [sys.executable, "-u", "-c", code], cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
+    )
+    assert first.stdout is not None
+    line = first.stdout.readline()  # players are at work
+    first.kill()
+    assert line.startswith("played")
+    first.communicate(timeout=60)  # its pipe is theirs too: it ends when the last of them is gone
+
+
+def test_a_process_that_dies_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(EvaluationError, match="fewer --jobs"):
+        play_apart(make_config(), ("rule", "no such player"), [1], 2, lambda *_: None)
+
+
 def test_what_fails_leaves_an_earlier_film_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,7 +148,7 @@ def test_what_fails_leaves_an_earlier_film_alone(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("greatwall.commands.evaluate.play_episode", strike)
+        patched.setattr("greatwall.learning.parallel.play_episode", strike)
         assert main(options) == 130
     assert film.read_bytes() == b"an earlier film"
     assert main(options) == 0
@@ -113,6 +165,8 @@ BAD: list[tuple[str, list[str]]] = [
     ("--seed", ["--policy", "rule", "--seed", str(2**32 - 1), "--episodes", "2"]),
     ("variant", ["--policy", "rule", "--variant", "moon"]),
     ("--video", ["--policy", "rule", "--clock", "wall", "--video", "x.mp4"]),
+    ("--jobs: expected 0", ["--policy", "rule", "--jobs", "-1"]),
+    ("--jobs: expected 1", ["--policy", "rule", "--clock", "wall", "--jobs", "2"]),
     ("--json: expected a folder", ["--policy", "idle", "--json", "no/such/folder/x.json"]),
     ("--video: expected a folder", ["--policy", "idle", "--video", "no/such/folder/x.mp4"]),
 ]

@@ -22,6 +22,8 @@ SPECS = {
     "radial": NetworkSpec("radial", {"spacing_px": 25.0}, (64, 64)),
     "flat": NetworkSpec("flat", {}, (8,), "relu"),
     "normalised": NetworkSpec("normalised", {"clip": 5.0}, (16, 16)),
+    "timed": NetworkSpec("timed", {}, (16,), extras=("touches", "motion", "ahead")),
+    "recall": NetworkSpec("timed", {}, (16,), extras=("recall",)),
 }
 
 
@@ -57,7 +59,7 @@ def test_a_strangers_words_are_shown_as_words(tmp_path: Path, capsys: pytest.Cap
 def test_the_onnx_model_answers_as_the_policy_does(kind: str, tmp_path: Path) -> None:
     policy = load_policy(made(tmp_path, kind))
     model = to_onnx(policy)
-    observations = check_observations(207)
+    observations = check_observations(policy.spec.extras)
     assert len(observations) == 512
     difference, other_actions = largest_difference(policy, model, observations)
     assert difference < 1e-4
@@ -67,7 +69,7 @@ def test_the_onnx_model_answers_as_the_policy_does(kind: str, tmp_path: Path) ->
 def test_another_policys_model_is_not_the_same(tmp_path: Path) -> None:
     policy = load_policy(made(tmp_path))
     other = load_policy(made(tmp_path, "flat"))
-    difference, other_actions = largest_difference(policy, to_onnx(other), check_observations(207))
+    difference, other_actions = largest_difference(policy, to_onnx(other), check_observations())
     assert difference > 0.1
     assert other_actions > 0
 
@@ -77,7 +79,7 @@ def test_the_exported_model_plays_the_same_run(tmp_path: Path, capsys: pytest.Ca
     assert main(["policy", "export", str(path)]) == 0
     assert "512 observations, the same actions" in " ".join(capsys.readouterr().out.split())
     session = onnxruntime.InferenceSession(str(tmp_path / "mine.onnx"), providers=["CPUExecutionProvider"])
-    player = PolicyPlayer.from_file(path, "Great Wall Run")
+    player = PolicyPlayer.from_file(path, make_config())
     env = build_env(make_config(max_distance_m=200))
     observation, info = env.reset(seed=1_000_003)
     done, actions = False, []
@@ -131,8 +133,9 @@ def test_mistakes_are_one_line(
 
 
 def test_observations_to_check_with_are_of_both_kinds_and_in_range() -> None:
-    found = check_observations(207)
+    found = check_observations()
     assert found.dtype == np.float32
     assert found.min() >= 0.0
     assert found.max() <= 1.0
-    assert check_observations(300).shape == (256, 300), "no course gives as many numbers"
+    assert found.shape == (512, 207)
+    assert check_observations(("recall", "ahead")).shape == (512, 207 + 11 + 32)

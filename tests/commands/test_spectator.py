@@ -100,7 +100,7 @@ def test_a_still_screen_is_no_interruption(tmp_path: Path, capsys: pytest.Captur
         (["--device", "video", "--source", "TEXT"], "expected a video that can be decoded"),
         (["--device", "video", "--source", "TEXT", "--eyes", "truth"], "expected vision for a recording"),
         (["--record", "a.avi"], "expected an .mp4 file"),
-        (["--profile", "none.json"], "--profile: expected --device video"),
+        (["--profile", "none.json"], "--profile: expected --device phone or video"),
         (["--weights", "none.onnx"], "none.onnx"),
     ],
 )

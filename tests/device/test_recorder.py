@@ -89,6 +89,30 @@ def test_touches_of_a_killed_recording_are_on_the_disk(tmp_path: Path) -> None:
     assert len(read_recording(tmp_path / "a.mp4").events) == 2
 
 
+class Turned(SimulatedDevice):
+    """Its screen is turned after it was opened, as a phone's is."""
+
+    turned_to = (1920, 1080)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.turned_to
+
+    @size.setter
+    def size(self, _: tuple[int, int]) -> None:
+        """Told by the simulator once."""
+
+
+def test_a_recorded_screen_is_touched_where_it_lies_now(tmp_path: Path) -> None:
+    """Touches are scaled by the size of the device that is asked: the recorder's is the phone's."""
+    inner = Turned(Config())
+    device = record(inner, tmp_path / "a.mp4", Config())
+    inner.turned_to = (1280, 720)
+    assert device.size == (1280, 720)
+    device.close()
+    assert json.loads(sidecar_of(tmp_path / "a.mp4").read_text(encoding="utf-8"))["size"] == [1920, 1080]
+
+
 class UndrawableDevice(SimulatedDevice):
     """Its frames cannot be drawn."""
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from config import Config
+from greatwall.assembly import build_env, make_config
 from greatwall.errors import ConfigError
+from greatwall.learning.evaluation import play_episode
 from greatwall.learning.presets import PRESETS, preset_named
+from greatwall.players import make_player
+from greatwall.policies.network import build_policy
+from greatwall.policies.policy_file import save_policy
 
 
 def test_paper_is_the_users_own_text() -> None:
@@ -23,7 +29,7 @@ def test_paper_is_the_users_own_text() -> None:
     assert not reward.no_arrows_no_duty
 
 
-@pytest.mark.parametrize("name", ["default", "paper"])
+@pytest.mark.parametrize("name", list(PRESETS))
 @pytest.mark.parametrize("n_envs", [1, 2, 3, 7, 8, 16])
 @pytest.mark.parametrize("remaining", [1, 2, 97, 101, 251, 257, 509, 514, 1019, 100_000])
 def test_a_batch_divides_the_rollout_and_is_of_the_presets_size(
@@ -44,10 +50,29 @@ def test_a_whole_rollout_is_the_presets_own() -> None:
 
 
 def test_an_unknown_preset_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"default, paper.*'best'"):
+    with pytest.raises(ConfigError, match=r"default, memory, plain, paper.*'best'"):
         preset_named("best")
 
 
 def test_a_preset_is_json() -> None:
     for preset in PRESETS.values():
         assert json.loads(json.dumps(preset.resolved())) == preset.resolved()
+
+
+def test_the_207_numbers_stay_alone_unless_a_preset_says_otherwise() -> None:
+    extras = {name: preset.apply(Config()).env.extras for name, preset in PRESETS.items()}
+    assert extras == {
+        "default": ("touches", "motion", "ahead"),
+        "memory": ("recall",),
+        "plain": (),
+        "paper": (),
+    }
+
+
+def test_an_untrained_policy_of_each_preset_plays_by_its_file(tmp_path: Path) -> None:
+    env = build_env(make_config(max_distance_m=60))
+    for name, preset in PRESETS.items():
+        path = tmp_path / f"{name}.zip"
+        save_policy(path, build_policy(preset.network), preset.network, env.config.profile.name, {})
+        play_episode(env, make_player(str(path), env.config), 1_000_002)
+    env.close()

@@ -16,7 +16,8 @@ from config import replace_in
 from greatwall.assembly import make_config
 from greatwall.learning.episode_window import RUN_VALUES, WINDOW, remember
 from greatwall.learning.presets import PRESETS
-from greatwall.learning.reporting import BoardCallback, PausingCallback, ProgressCallback
+from greatwall.learning.reins import PausingCallback
+from greatwall.learning.reporting import BoardCallback, ProgressCallback
 from greatwall.learning.run import RunSettings, TrainingRun
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.saving import StateCallback, ValidationCallback

@@ -15,7 +15,7 @@ from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from greatwall.assembly import make_config
-from greatwall.errors import FileFormatError
+from greatwall.errors import FileFormatError, WorkerError
 from greatwall.learning.presets import PRESETS, Preset
 from greatwall.learning.reporting import ProgressCallback
 from greatwall.learning.run import RunSettings, TrainingRun
@@ -178,6 +178,27 @@ def test_another_seed_trains_another_policy(uninterrupted: RunFiles, tmp_path: P
     assert not np.array_equal(
         one.tensors["policy.action_net.weight"], other.tensors["policy.action_net.weight"]
     )
+
+
+def test_a_stand_in_that_is_stuck_keeps_neither_logs_nor_games_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = RunFiles(tmp_path / "models", tmp_path / "logs")
+    files.prepare()
+    settings = RunSettings(SMALL.apply(make_config()), SMALL, 0, TARGET, validation_episodes=0)
+    run = TrainingRun(settings, files, Console(quiet=True), None)
+    closed: list[str] = []
+    close_log, close_envs = run._log.close, run._envs.close
+
+    def stuck() -> None:
+        raise WorkerError("stuck")
+
+    monkeypatch.setattr(run._pausing, "release", stuck)
+    monkeypatch.setattr(run._log, "close", lambda: (closed.append("log"), close_log()))
+    monkeypatch.setattr(run._envs, "close", lambda: (closed.append("envs"), close_envs()))
+    with pytest.raises(WorkerError, match="stuck"):
+        run.close()
+    assert closed == ["log", "envs"]
 
 
 def test_scores_of_another_game_are_forgotten_and_those_of_other_eyes_kept(tmp_path: Path) -> None:

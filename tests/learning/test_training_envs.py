@@ -101,7 +101,7 @@ def test_a_game_under_way_is_played_again_to_where_it_was() -> None:
     again.close()
 
 
-def test_the_last_step_tells_run_terms_and_course_and_others_tell_nothing() -> None:
+def test_the_last_step_tells_run_terms_and_course_and_others_how_long_they_took() -> None:
     preset = PRESETS["default"].with_envs(2)
     envs = build_training_envs(preset.apply(make_config(eyes="truth")), preset, 0)
     envs.reset()
@@ -109,7 +109,7 @@ def test_the_last_step_tells_run_terms_and_course_and_others_tell_nothing() -> N
     for _ in range(400):
         _, _, dones, infos = envs.step(np.zeros(2, int))
         assert all(
-            info.keys() <= {"TimeLimit.truncated"}
+            info.keys() <= {"TimeLimit.truncated", "step_s"}
             for info, done in zip(infos, dones, strict=True)
             if not done
         )
@@ -123,3 +123,13 @@ def test_the_last_step_tells_run_terms_and_course_and_others_tell_nothing() -> N
         assert info["run"]["distance_m"] > 0
         assert info["course"]["seed"] < TRAINING_END
     assert sum(numbers) == len(finished)
+
+
+def test_a_step_is_known_by_its_length_in_decision_periods() -> None:
+    preset = PRESETS["default"].with_envs(3)
+    envs = build_training_envs(preset.apply(make_config(eyes="truth")), preset, 0)
+    envs.reset()
+    for _ in range(3):
+        envs.step(np.array([0, 1, 2]))
+        np.testing.assert_allclose(envs.durations, [1, 5, 6], atol=1e-6)
+    envs.close()

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.players import moved_to, ride
+from benchmarks.players import ride
 from config import Config, DelayConfig, replace_in
 from greatwall.assembly import build_env, make_config
 from greatwall.contracts import Action, Hud, Perception
 from greatwall.errors import ConfigError
 from greatwall.game.rules import Game
 from greatwall.game.view import Kind
+from greatwall.learning.starts import moved_to
 from greatwall.players import give_truth, make_player
 from greatwall.players.oracle import NEVER, OraclePlayer, OracleSettings, jump_heights, paths, touch_delays
 
@@ -182,7 +183,8 @@ def test_it_comes_farther_than_the_rule_player_where_speed_makes_it_hard() -> No
 
 def test_a_moved_start_is_the_course_at_that_speed() -> None:
     env = build_env(replace_in(make_config(), "env", max_distance_m=100))
-    saved = moved_to(env, 1_000_000, 20_000)
+    env.reset(seed=1_000_000)
+    saved = moved_to(env.save_game(), 20_000, CONFIG.course.px_per_m)
     _, info = env.reset(options={"state": saved})
     env.close()
     assert info["hud"].distance == 20_000

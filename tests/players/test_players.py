@@ -152,7 +152,7 @@ def test_a_policy_plays_its_likeliest_action() -> None:
     spec = NetworkSpec("flat", {}, (8,))
     policy = Policy(build_policy(spec), spec, "x", {})
     likeliest = Action(int(policy.probabilities(NOTHING).argmax()))
-    player = PolicyPlayer(policy)
+    player = PolicyPlayer(policy, Config())
     assert {player.act(NOTHING, perception()) for _ in range(10)} == {likeliest}
 
 

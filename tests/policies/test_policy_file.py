@@ -13,6 +13,7 @@ import torch
 
 from greatwall.contracts import OBSERVATION_SIZE
 from greatwall.errors import FileFormatError
+from greatwall.extras import extras_size
 from greatwall.policies.network import NetworkSpec, build_policy, load_tensors, policy_tensors
 from greatwall.policies.policy_file import load_policy, save_policy
 
@@ -20,14 +21,17 @@ SPECS = [
     NetworkSpec("flat", {}, (64, 64)),
     NetworkSpec("normalised", {"clip": 5.0}, (32,), "relu"),
     NetworkSpec("radial", {"spacing_px": 30.0}, (16, 8)),
+    NetworkSpec("timed", {"spacing_s": 0.1}, (16,), extras=("touches", "motion", "ahead")),
+    NetworkSpec("normalised", {}, (16,), extras=("recall",)),
 ]
 
 
-def observations(n: int = 8) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return np.random.default_rng(0).random((n, OBSERVATION_SIZE), np.float32)
+def observations(n: int = 8, extras: tuple[str, ...] = ()) -> np.ndarray[Any, np.dtype[np.float32]]:
+    size = OBSERVATION_SIZE + extras_size(extras)
+    return np.random.default_rng(0).random((n, size), np.float32)
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.extractor)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: "-".join((spec.extractor, *spec.extras)))
 def test_a_loaded_policy_plays_the_same(spec: NetworkSpec, tmp_path: Path) -> None:
     torch.manual_seed(1)
     network = build_policy(spec)
@@ -38,7 +42,7 @@ def test_a_loaded_policy_plays_the_same(spec: NetworkSpec, tmp_path: Path) -> No
     assert policy.training == {"timesteps": 7}
     for name, tensor in policy_tensors(network).items():
         np.testing.assert_array_equal(tensor, policy_tensors(policy.network)[name])
-    for one in observations():
+    for one in observations(extras=spec.extras):
         expected, _ = network.predict(one, deterministic=True)
         chances = policy.probabilities(one)
         assert chances.argmax() == expected
@@ -84,6 +88,11 @@ BAD_DOCUMENTS: list[tuple[str, Any]] = [
     ("format", lambda d: d.update(format="other")),
     ("version", lambda d: d.update(version=99)),
     ("observation_size", lambda d: d.update(observation_size=10)),
+    ("observation_size", lambda d: d.update(extras=["touches"])),
+    ("extras", lambda d: d.update(extras="touches")),
+    ("extras", lambda d: d.update(extras=[7])),
+    ("extras", lambda d: d.update(extras=["touches", "touches"])),
+    ("extras", lambda d: d.update(extras=["everything"])),
     ("actions", lambda d: d.update(actions=["wait", "jump"])),
     ("extractor", lambda d: d.update(extractor={"kind": "os.system", "settings": {}})),
     ("extractor", lambda d: d.update(extractor="radial")),
@@ -125,3 +134,9 @@ def test_tensors_of_another_type_are_refused() -> None:
     tensors["value_net.bias"] = tensors["value_net.bias"].astype(np.float64)
     with pytest.raises(ValueError, match="float64"):
         load_tensors(policy, tensors)
+
+
+def test_a_file_from_before_there_were_extras_has_none(tmp_path: Path) -> None:
+    save_policy(tmp_path / "p.zip", build_policy(SPECS[2]), SPECS[2], "x", {})
+    old = altered(tmp_path / "p.zip", lambda document: document.pop("extras"))
+    assert load_policy(old).spec == SPECS[2]

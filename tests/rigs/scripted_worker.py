@@ -77,6 +77,7 @@ class ScriptedWorker:
         self.clock = ScriptedClock()
         self.script = list(script)
         self.seeds, self.live = seeds, live
+        self.relaunches = False
         self.reset_troubles: list[Interruption] = []
         self.orders: list[ActionOrder] = []
         self.log: list[str] = []
@@ -154,3 +155,7 @@ class ScriptedWorker:
 
     def recover(self) -> None:
         self.log.append("recover")
+
+    def relaunch(self) -> bool:
+        self.log.append("relaunch")
+        return self.relaunches

@@ -1,0 +1,158 @@
+"""How long training takes: the default preset through truth eyes, learning, validating and saving included.
+
+    python benchmarks/training_speed.py [--timesteps 100000] [--json FILE] [--document FILE]
+
+One process, one thread of torch, as `train_ppo.py` runs it, without its exam and its film. Writes JSON and
+the lines of docs/performance.md between its markers. On a machine that others use too,
+`chrt -r 1 python benchmarks/training_speed.py` (Linux, as root) gives it a core when it wants one; the
+result says so. Main thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import torch
+from rich.console import Console
+from stable_baselines3 import PPO
+
+from greatwall.assembly import make_config
+from greatwall.commands import run_command
+from greatwall.commands.bench import machine
+from greatwall.commands.output import check_output, write_between, write_json
+from greatwall.learning.presets import preset_named
+from greatwall.learning.run import RunSettings, TrainingRun
+from greatwall.learning.run_files import RunFiles
+from greatwall.learning.saving import StateCallback, ValidationCallback
+
+RESULT = Path(__file__).with_suffix(".json")
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+BEGIN, END = "<!-- training_speed: begin -->", "<!-- training_speed: end -->"
+# What takes the time: whose method, its name, what it is called in the table.
+PARTS: tuple[tuple[Any, str, str], ...] = (
+    (PPO, "train", "updates"),
+    (ValidationCallback, "_validate", "validation"),
+    (StateCallback, "_save", "saving the state"),
+)
+WANTED_S = 120.0  # for 100,000 steps on two cores
+
+
+@dataclass(frozen=True)
+class TrainingSpeed:
+    """Time one training run."""
+
+    timesteps: int = 100_000
+    """env steps, all envs together"""
+    preset: str = "default"
+    """which training settings"""
+    seed: int = 0
+    """of the run"""
+    json: Path | None = RESULT
+    """where the result goes"""
+    document: Path | None = DOCUMENT
+    """whose lines between the markers are written"""
+
+    def run(self) -> int:
+        """Train, time, report."""
+        if self.json is not None:
+            check_output(self.json, "--json")
+        torch.set_num_threads(1)
+        with tempfile.TemporaryDirectory(prefix="greatwall-speed-") as folder:
+            result = self._measure(Path(folder))
+        print(lines(result))
+        if self.json is not None:
+            write_json(self.json, result)
+        if self.document is not None:
+            write_between(self.document, BEGIN, END, lines(result))
+        return 0
+
+    def _measure(self, folder: Path) -> dict[str, Any]:
+        files = RunFiles(folder / "models", folder / "logs")
+        files.prepare()
+        preset = preset_named(self.preset)
+        config = preset.apply(make_config(eyes="truth"))
+        began_s, began_cpu_s = time.perf_counter(), time.process_time()
+        run = TrainingRun(
+            RunSettings(config, preset, self.seed, self.timesteps), files, Console(quiet=True), None
+        )
+        try:
+            with stopwatches() as parts:
+                run.learn()
+        finally:
+            run.close()
+        seconds, cpu_seconds = time.perf_counter() - began_s, time.process_time() - began_cpu_s
+        goes_first = hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) != os.SCHED_OTHER
+        return {
+            "command": shlex.join(["python", "benchmarks/training_speed.py", *sys.argv[1:]]),
+            "machine": machine(),
+            "preset": preset.name,
+            "n_envs": preset.n_envs,
+            "timesteps": run.model.num_timesteps,
+            "seconds": round(seconds, 1),
+            "cpu_seconds": round(cpu_seconds, 1),
+            "cpu_seconds_of": {name: round(spent, 1) for name, spent in parts.items()},
+            "steps_per_s": round(run.model.num_timesteps / seconds, 1),
+            "load_average_1min": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+            "goes_first": goes_first,
+        }
+
+
+@contextlib.contextmanager
+def stopwatches() -> Iterator[dict[str, float]]:
+    """CPU seconds by part, while the context lasts."""
+    spent = dict.fromkeys((name for _, _, name in PARTS), 0.0)
+
+    def timed(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def measured(*arguments: Any, **options: Any) -> Any:
+            began_s = time.process_time()
+            try:
+                return method(*arguments, **options)
+            finally:
+                spent[name] += time.process_time() - began_s
+
+        return measured
+
+    with contextlib.ExitStack() as stack:
+        for owner, method, name in PARTS:
+            original = getattr(owner, method)
+            stack.callback(setattr, owner, method, original)
+            setattr(owner, method, timed(original, name))
+        yield spent
+
+
+def lines(result: dict[str, Any]) -> str:
+    """The part of docs/performance.md that this command writes."""
+    machine_ = result["machine"]
+    where = f"{machine_['cores']} cores ({machine_['processor']}), Python {machine_['python']}"
+    others = f"1-minute load {result['load_average_1min']}"
+    stood_back = ", others had to stand back" if result["goes_first"] else ""
+    what = f"{result['timesteps']:,} steps, preset {result['preset']}, {result['n_envs']} envs"
+    wanted = f"at most {WANTED_S:.0f} s" if result["timesteps"] <= 110_000 else ""
+    return "\n".join(
+        [
+            f"`{result['command']}`: {where}; {others}{stood_back}.",
+            "",
+            "| figure | wanted | measured |",
+            "|---|---|---|",
+            f"| {what} | {wanted} | {result['seconds']:.0f} s |",
+            f"| CPU time of it | | {result['cpu_seconds']:.0f} s |",
+            *(f"| of that, {name} | | {spent:.0f} s |" for name, spent in result["cpu_seconds_of"].items()),
+            f"| steps/s | | {result['steps_per_s']:,.0f} |",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(TrainingSpeed, sys.argv[1:], "benchmarks/training_speed.py"))

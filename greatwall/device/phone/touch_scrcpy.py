@@ -1,0 +1,154 @@
+"""Touches through scrcpy's control socket: 32 bytes each, so that a call costs less than a millisecond.
+
+Fingers are real ones: several may be down at once. The server drops events made for another size than its
+video has by then, so fingers are lifted anew whenever it changes (scrcpy #4925).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+
+from greatwall.device.phone.display import oriented
+from greatwall.device.phone.scrcpy import DOWN, MOVE, NO_KEY, UP, touch_message
+from greatwall.device.phone.scrcpy_server import ScrcpyServer
+from greatwall.device.phone.touch_timer import TouchTimer
+from greatwall.device.phone.touches import TAP_S, Point, Size, in_px, swipe_path
+from greatwall.errors import DeviceError, DeviceLost
+
+FINGERS = 10  # as many as the server tells apart
+REFUSAL_S = 0.2  # a phone that takes no touches says so at once
+STRAYS = 2  # at most so many were down when an earlier connection broke: a jump amid a shot
+FIRST_ID = 1  # negative ids, as unsigned, mean mouse and virtual fingers
+
+
+class _Finger:
+    """One finger that is down, and where it is now."""
+
+    __slots__ = ("number", "point")
+
+    def __init__(self, number: int, point: Point) -> None:
+        self.number, self.point = number, point
+
+
+class ScrcpyTouch:
+    """`touches.Touch`. `display` is the size that touches are made for where the server sends no video."""
+
+    name = "scrcpy"
+
+    def __init__(self, server: ScrcpyServer, display: Size | None = None) -> None:
+        self._server = server
+        self._display = display
+        self._lock = threading.Lock()  # of all below
+        self._size: Size = display or (0, 0)
+        self._down: dict[int, _Finger] = {}
+        self._error: DeviceError | None = None
+        self._made = 0
+        self._begun = False  # strays were lifted
+        self._closed = False
+        self._timer = TouchTimer()
+
+    def tap(self, point: Point) -> None:
+        finger = self._put_down(point)
+        self._timer.at((time.perf_counter() + TAP_S, functools.partial(self._lift, finger)))
+
+    def swipe(self, start: Point, end: Point, duration_ms: int) -> None:
+        finger = self._put_down(start)
+        began_s = time.perf_counter()
+        moves = [
+            (began_s + after_s, functools.partial(self._move, finger, point))
+            for after_s, point in swipe_path(start, end, duration_ms)
+        ]
+        self._timer.at(*moves, (began_s + duration_ms / 1e3, functools.partial(self._lift, finger)))
+
+    def _put_down(self, point: Point) -> _Finger:
+        with self._lock:
+            self._raise_trouble()
+            if len(self._down) == FINGERS:  # the longest down makes room
+                self._send_up(next(iter(self._down.values())))
+            number = next(one for one in range(FIRST_ID, FIRST_ID + FINGERS) if one not in self._down)
+            finger = _Finger(number, point)
+            self._send(DOWN, finger)
+            self._down[number] = finger
+            self._made += 1
+            return finger
+
+    def _raise_trouble(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._server.refusal:
+            raise DeviceError(self._server.refusal)
+        if self._closed:
+            raise DeviceLost("touches: expected an open connection, found it closed; open the phone again")
+
+    def try_out(self, timeout_s: float) -> tuple[float, float]:
+        began_s = time.perf_counter()
+        self._server.send(NO_KEY)
+        call_s = time.perf_counter() - began_s
+        self._server.wait_for_refusal(min(timeout_s, REFUSAL_S))
+        with self._lock:
+            self._raise_trouble()
+        return call_s, 0.0
+
+    # --- on the timer's thread ------------------------------------------------------------------
+
+    def _move(self, finger: _Finger, point: Point) -> None:
+        with self._lock:
+            if self._down.get(finger.number) is finger:  # else lifted meanwhile
+                finger.point = point
+                self._try(MOVE, finger)
+
+    def _lift(self, finger: _Finger) -> None:
+        with self._lock:
+            if self._down.get(finger.number) is finger:
+                self._send_up(finger)
+
+    # --- with the lock held ---------------------------------------------------------------------
+
+    def _send_up(self, finger: _Finger) -> None:
+        del self._down[finger.number]
+        self._try(UP, finger)
+
+    def _try(self, action: int, finger: _Finger) -> None:
+        try:
+            self._send(action, finger)
+        except DeviceError as error:
+            self._error = self._error or error
+
+    def _send(self, action: int, finger: _Finger) -> None:
+        self._server.send(touch_message(action, finger.number, in_px(finger.point, self._size), self._size))
+
+    # --- the whole hand -------------------------------------------------------------------------
+
+    def resized(self, size: Size) -> None:
+        with self._lock:
+            self._size = size if self._display is None else oriented(self._display, size)
+            self._lift_each()
+            if not self._begun:
+                self._begun = True
+                self._lift_strays()
+
+    def lift_all(self) -> None:
+        with self._lock:
+            self._lift_each()
+
+    def _lift_each(self) -> None:
+        for finger in list(self._down.values()):
+            self._send_up(finger)
+
+    def _lift_strays(self) -> None:
+        """Fingers stay down when the server that put them there dies: an up of the same number lifts them."""
+        for number in range(FIRST_ID, FIRST_ID + STRAYS):
+            self._try(UP, _Finger(number, (0.5, 0.5)))
+
+    def health(self) -> str:
+        with self._lock:
+            return f"touches by scrcpy, {self._made} made, {len(self._down)} fingers down"
+
+    def close(self) -> None:
+        if not self._closed:
+            self.lift_all()
+            self._closed = True
+            self._timer.close()
+            self.lift_all()  # what came between
