@@ -91,12 +91,18 @@ _stage: Stage | None = None
 
 
 def _begin(config: Config, players: Sequence[str]) -> None:
-    """In each process, once. Ctrl-C goes to all of them; the one that was started by a person heeds it."""
+    """In each process, once."""
     global _stage
+    prepare_process()
+    _stage = Stage(build_env(config), [make_player(name, config) for name in players])
+
+
+def prepare_process() -> None:
+    """What every process that plays for another does first. Ctrl-C goes to all of them; the one that was
+    started by a person heeds it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, name="parent watch", daemon=True).start()
     _one_thread()
-    _stage = Stage(build_env(config), [make_player(name, config) for name in players])
 
 
 def _leave_with_parent() -> None:

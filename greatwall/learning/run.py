@@ -30,6 +30,7 @@ from greatwall.learning.reporting import (
     EpisodeCallback,
     ProgressCallback,
 )
+from greatwall.learning.rollout_buffer import ExtractedRolloutBuffer
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.saving import (
     CHECKPOINT_STEPS,
@@ -41,9 +42,12 @@ from greatwall.learning.saving import (
     ValidationCallback,
 )
 from greatwall.learning.schedules import EntropyCallback, FallingRate, NormalisationCallback, RateCallback
+from greatwall.learning.seeds import VALIDATION_START
 from greatwall.learning.timed_buffer import TimedRolloutBuffer
 from greatwall.learning.training_envs import LearningReward, build_training_envs
 from greatwall.learning.training_state import Counters, TrainingState, capture, restore_model
+from greatwall.learning.validator import Validator
+from greatwall.policies.network import ExtractedPolicy
 
 VALIDATION_EPISODES = 10
 VALIDATION_MAX_M = 60_000  # far beyond what anybody reaches: an end for what never falls
@@ -59,6 +63,7 @@ class RunSettings:
     run_seed: int
     timesteps: int
     validation_episodes: int | None = None  # None: the usual number
+    validation_processes: int = 0  # that play them, this one too; 0: as many as there are cores
 
 
 def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: int) -> PPO:
@@ -69,15 +74,17 @@ def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: in
     preset = settings.preset
     n_steps, batch_size = preset.rollout(remaining_steps)
     rate = preset.learning_rate
-    by_time: dict[str, Any] = {}
+
+    def extract(observations: torch.Tensor) -> torch.Tensor:
+        policy = model.policy
+        assert isinstance(policy, ExtractedPolicy)
+        return policy.extract(observations)
+
+    rollouts: dict[str, Any] = {"extract": extract}
     if preset.gamma_by_time:
-        by_time["rollout_buffer_class"] = TimedRolloutBuffer
-        by_time["rollout_buffer_kwargs"] = {
-            "durations": lambda: envs.durations,
-            "rewards": lambda: envs.rewards,
-        }
-    return PPO(
-        "MlpPolicy",
+        rollouts |= {"durations": lambda: envs.durations, "rewards": lambda: envs.rewards}
+    model = PPO(
+        ExtractedPolicy,
         envs,
         learning_rate=FallingRate(rate) if preset.falls_to_zero else rate,
         n_steps=n_steps,
@@ -92,8 +99,10 @@ def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: in
         policy_kwargs=preset.network.policy_kwargs(),
         seed=settings.run_seed,
         device="cpu",
-        **by_time,
+        rollout_buffer_class=TimedRolloutBuffer if preset.gamma_by_time else ExtractedRolloutBuffer,
+        rollout_buffer_kwargs=rollouts,
     )
+    return model
 
 
 class TrainingRun:
@@ -136,6 +145,7 @@ class TrainingRun:
             files, self.counters, settings.preset.resolved(), settings.config.resolved(), state, self.disk
         )
         self._validation_env = self._build_validation_env()
+        self._validator = None if self._validation_env is None else self._build_validator()
         self.callbacks = self._build_callbacks()
 
     def _warn(self, line: str) -> None:
@@ -231,6 +241,10 @@ class TrainingRun:
         truth = replace(truth, delays=config.delays, like_device=config.like_device)
         return build_env(self._settings.preset.apply(truth))
 
+    def _build_validator(self) -> Validator:
+        seeds = range(VALIDATION_START, VALIDATION_START + self._validation_episodes)
+        return Validator(self._validation_env, seeds, self._settings.validation_processes)
+
     def _build_callbacks(self) -> list[BaseCallback]:
         """In the order they act: what changes the learner, what reports, what saves; the state last,
         and then the game goes on."""
@@ -248,14 +262,13 @@ class TrainingRun:
         ]
         if settings.preset.entropy_falls_to_zero:
             callbacks.append(EntropyCallback(settings.preset.ent_coef, settings.timesteps))
-        if self._validation_env is not None:
+        if self._validator is not None:
             callbacks.append(
                 ValidationCallback(
                     files,
                     self.saver,
                     self.counters,
-                    self._validation_env,
-                    self._validation_episodes,
+                    self._validator,
                     max(CHECKPOINT_STEPS, settings.timesteps // VALIDATIONS),
                 )
             )
@@ -302,7 +315,9 @@ class TrainingRun:
             self.model.logger.record("warm_start/loss", progress.loss)
             self.model.logger.dump(progress.steps)
 
-        warm_start(self.model.policy, settings.config, preset, settings.run_seed, say)
+        policy = self.model.policy
+        assert isinstance(policy, ExtractedPolicy)
+        warm_start(policy, settings.config, preset, settings.run_seed, say)
         self.model.num_timesteps = preset.demonstration_steps
 
     def save_interrupted(self) -> list[Path]:
@@ -325,8 +340,9 @@ class TrainingRun:
     def close(self) -> None:
         """Let everything go, in whatever state it is; a stand-in that is stuck keeps nothing else."""
         with contextlib.ExitStack() as rest:  # from the last to the first
-            if self._validation_env is not None:
+            if self._validator is not None:
                 rest.callback(self._validation_env.close)
+                rest.callback(self._validator.close)
             rest.callback(self._envs.close)
             rest.callback(self.model.logger.close)
             rest.callback(self._log.close)

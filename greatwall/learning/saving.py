@@ -18,16 +18,14 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 from config import Config
-from game_env import GreatWallEnv
 from greatwall.learning.disk import Disk
-from greatwall.learning.evaluation import EpisodeResult, play_episodes
+from greatwall.learning.evaluation import EpisodeResult
 from greatwall.learning.presets import Preset
 from greatwall.learning.run_files import RunFiles
-from greatwall.learning.seeds import VALIDATION_START
 from greatwall.learning.training_envs import episode_actions, episode_numbers
 from greatwall.learning.training_state import Counters, TrainingState, capture, restore_generators
+from greatwall.learning.validator import Validator
 from greatwall.metrics.statistics import mean
-from greatwall.players.trained import PolicyPlayer
 from greatwall.policies.network import build_policy, load_tensors, policy_tensors
 from greatwall.policies.policy_file import Policy, save_policy
 
@@ -137,14 +135,12 @@ class ValidationCallback(BaseCallback):
         files: RunFiles,
         saver: PolicySaver,
         counters: Counters,
-        env: GreatWallEnv,
-        episodes: int,
+        validator: Validator,
         every: int = CHECKPOINT_STEPS,
     ) -> None:
         super().__init__()
         self._files, self._saver, self._counters = files, saver, counters
-        self._env, self._every = env, every
-        self._seeds = range(VALIDATION_START, VALIDATION_START + episodes)
+        self._validator, self._every = validator, every
         self.results: list[EpisodeResult] = []  # of the last validation, and when it was
         self.validated_at = -1
 
@@ -161,8 +157,7 @@ class ValidationCallback(BaseCallback):
     def _validate(self) -> None:
         self._counters.next_eval_at = self.num_timesteps - self.num_timesteps % self._every + self._every
         self.model.policy.set_training_mode(False)
-        player = PolicyPlayer(self._saver.policy(self.model.policy), self._env.config)
-        results = play_episodes(self._env, player, self._seeds)
+        results = self._validator.play(self._saver.policy(self.model.policy))
         self.results, self.validated_at = results, self.num_timesteps
         distance_m = mean([one.distance_m for one in results])
         score = mean([one.episode_return for one in results])
@@ -179,7 +174,7 @@ class ValidationCallback(BaseCallback):
                     "distance_m": distance_m,
                     "return": score,
                     "episodes": len(results),
-                    "first_seed": VALIDATION_START,
+                    "first_seed": self._validator.seeds[0],
                     "best_seed": max(results, key=lambda one: one.distance_m).seed,
                 },
             )

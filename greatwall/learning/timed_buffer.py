@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from stable_baselines3.common.buffers import RolloutBuffer
+
+from greatwall.learning.rollout_buffer import ExtractedRolloutBuffer
 
 OfLastStep = Callable[[], NDArray[np.floating[Any]]]  # (envs,)
 
 
-class TimedRolloutBuffer(RolloutBuffer):
+class TimedRolloutBuffer(ExtractedRolloutBuffer):
     """Generalised advantages with gamma ** n and lambda ** n for a step of n decision periods
     (a semi-Markov process: Sutton, Precup, Singh 1999). `durations` gives n of each env's last step,
     `rewards` what that step was rewarded with.

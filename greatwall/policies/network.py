@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from config import EXTRA_GROUPS
 from greatwall.contracts import OBSERVATION_SIZE, Action
@@ -82,10 +83,42 @@ class NetworkSpec:
         }
 
 
-def build_policy(spec: NetworkSpec) -> ActorCriticPolicy:
+class ExtractedPolicy(ActorCriticPolicy):
+    """An `MlpPolicy` that also takes what its extractor has already made of observations.
+
+    No extractor learns: features need computing once, not anew in every epoch over a rollout.
+    """
+
+    def extract(self, observations: torch.Tensor) -> torch.Tensor:
+        """(N, size) observations -> (N, features), to be handed in instead of them."""
+        if self._is_told_apart:
+            with torch.no_grad():
+                features = self.extract_features(observations)
+            assert isinstance(features, torch.Tensor)
+            return features
+        return observations
+
+    def extract_features(  # type: ignore[override]
+        self, obs: torch.Tensor, features_extractor: BaseFeaturesExtractor | None = None
+    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+        """SB3's; features pass as they are."""
+        if torch.jit.is_tracing():  # an exported network is shown observations only
+            return super().extract_features(obs, features_extractor)
+        if self._is_told_apart and obs.shape[-1] == self.features_dim:
+            return obs
+        return super().extract_features(obs, features_extractor)
+
+    @property
+    def _is_told_apart(self) -> bool:
+        """Whether features and observations differ in length; else all are taken for observations."""
+        shape = self.observation_space.shape
+        return shape is not None and shape[-1] != self.features_dim
+
+
+def build_policy(spec: NetworkSpec) -> ExtractedPolicy:
     """A fresh policy in evaluation mode on the CPU. Draws from no global generator."""
     with torch.random.fork_rng(devices=[]):
-        policy = ActorCriticPolicy(
+        policy = ExtractedPolicy(
             observation_space(spec.extras), action_space(), lambda _remaining: 0.0, **spec.policy_kwargs()
         )
     policy.set_training_mode(False)

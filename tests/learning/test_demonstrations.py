@@ -74,6 +74,7 @@ def test_a_policy_learns_what_it_is_shown_and_most_where_most_is_at_stake() -> N
     data = Demonstrations(observations, wanted, [1.0] * 400, [float(one[201]) for one in observations])
     policy = build_policy(NetworkSpec("flat", {}, (32,)))
     optimiser = torch.optim.Adam(policy.parameters())
+    data.extract(policy)
     fit(policy, optimiser, data, 100, torch.Generator().manual_seed(0), falling=True)
     assert demonstrations._agreement(policy, data) > 0.9
     with torch.no_grad():
@@ -82,6 +83,7 @@ def test_a_policy_learns_what_it_is_shown_and_most_where_most_is_at_stake() -> N
     torn = Demonstrations(
         observations * 2, [1] * 400 + [2] * 400, [0.1] * 400 + [1.0] * 400, [math.nan] * 800
     )
+    torn.extract(policy)
     fit(policy, optimiser, torn, 50, torch.Generator().manual_seed(0), falling=True)
     assert (demonstrations._greedy(policy, observations) == 2).all()
 

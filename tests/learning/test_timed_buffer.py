@@ -33,7 +33,13 @@ def filled(
     kind = {"gae_lambda": LAMBDA, "gamma": GAMMA, "n_envs": ENVS}
     if timed:
         buffer: RolloutBuffer = TimedRolloutBuffer(
-            STEPS, SPACE, ACTIONS, durations=lambda: now[0], rewards=lambda: plain[0], **kind
+            STEPS,
+            SPACE,
+            ACTIONS,
+            durations=lambda: now[0],
+            rewards=lambda: plain[0],
+            extract=lambda observations: observations,
+            **kind,
         )
     else:
         buffer = RolloutBuffer(STEPS, SPACE, ACTIONS, **kind)

@@ -1,0 +1,142 @@
+"""Plays the validation courses of a policy in training, on all cores where that is worth a process.
+
+An episode is a function of its policy and its seed, so it does not matter which process plays it. Main
+thread; the helpers are spawned processes that end with the one that started them.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from multiprocessing.sharedctypes import Synchronized
+from typing import Any
+
+import numpy as np
+
+from config import Config
+from game_env import GreatWallEnv
+from greatwall.assembly import build_env
+from greatwall.learning.evaluation import EpisodeResult, play_episode
+from greatwall.learning.parallel import cores, prepare_process
+from greatwall.players.trained import PolicyPlayer
+from greatwall.policies.network import NetworkSpec, build_policy, load_tensors, policy_tensors
+from greatwall.policies.policy_file import Policy
+
+HELP_FROM_S = 2.0  # a validation that takes longer is helped the next time: a process needs seconds to begin
+MOST_PROCESSES = 4
+
+Tensors = dict[str, "np.ndarray[Any, Any]"]
+Results = dict[int, EpisodeResult]  # by seed
+
+
+class Validator:
+    """Courses for one env and its copies in other processes. `processes` counts this one too; 0 is all cores,
+    but no more than `MOST_PROCESSES`. `close` it; the env is the caller's."""
+
+    def __init__(self, env: GreatWallEnv, seeds: Sequence[int], processes: int = 0) -> None:
+        self._env, self._seeds = env, tuple(seeds)
+        self._helpers = min(processes or min(cores(), MOST_PROCESSES), len(self._seeds)) - 1
+        self._took_s = 0.0
+        self._pool: ProcessPoolExecutor | None = None
+        self._next: Synchronized[int] | None = None
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The courses, in their order."""
+        return self._seeds
+
+    @property
+    def is_helped(self) -> bool:
+        """Whether other processes take part."""
+        return self._pool is not None
+
+    def play(self, policy: Policy) -> list[EpisodeResult]:
+        """One episode a seed, in order."""
+        began_s = time.monotonic()
+        player = PolicyPlayer(policy, self._env.config)
+        results = self._play_together(player, policy) if self._pool is not None else {}
+        for seed in self._seeds:
+            if seed not in results:  # a helper that died leaves its course
+                results[seed] = play_episode(self._env, player, seed)
+        self._took_s = time.monotonic() - began_s
+        if self._took_s > HELP_FROM_S and self._pool is None and self._helpers > 0:
+            self._call_helpers()
+        return [results[seed] for seed in self._seeds]
+
+    def close(self) -> None:
+        """End the helpers, whatever they are at."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001 - no other way to stop an episode
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+    def _call_helpers(self) -> None:
+        """They begin while the learner goes on learning."""
+        context = multiprocessing.get_context("spawn")
+        self._next = context.Value("i", 0)
+        self._pool = ProcessPoolExecutor(
+            self._helpers, context, _begin, (self._env.config, self._seeds, self._next)
+        )
+        for _ in range(self._helpers):
+            self._pool.submit(_nothing)
+
+    def _play_together(self, player: PolicyPlayer, policy: Policy) -> Results:
+        """Whoever is free takes the next course."""
+        pool, counter = self._pool, self._next
+        assert pool is not None
+        assert counter is not None
+        counter.value = 0
+        tensors = policy_tensors(policy.network)
+        try:
+            calls: list[Future[Results]] = [
+                pool.submit(_play, policy.spec, tensors, policy.profile) for _ in range(self._helpers)
+            ]
+            results = _take_turns(self._env, player, self._seeds, counter)
+            for call in calls:
+                results |= call.result()
+        except BrokenExecutor:
+            logging.warning("a process that helped to validate ended without a word; going on without")
+            self._helpers = 0
+            self.close()
+            return {}
+        return results
+
+
+def _take_turns(
+    env: GreatWallEnv, player: PolicyPlayer, seeds: Sequence[int], counter: Synchronized[int]
+) -> Results:
+    results: Results = {}
+    while True:
+        with counter.get_lock():
+            index = counter.value
+            counter.value = index + 1
+        if index >= len(seeds):
+            return results
+        results[seeds[index]] = play_episode(env, player, seeds[index])
+
+
+_here: tuple[GreatWallEnv, Sequence[int], Synchronized[int]] | None = None
+
+
+def _begin(config: Config, seeds: Sequence[int], counter: Synchronized[int]) -> None:
+    """In each helper, once."""
+    global _here
+    prepare_process()
+    _here = build_env(config), seeds, counter
+
+
+def _nothing() -> None:
+    """What a process is started with."""
+
+
+def _play(spec: NetworkSpec, tensors: Tensors, profile: str) -> Results:
+    assert _here is not None
+    env, seeds, counter = _here
+    network = build_policy(spec)
+    load_tensors(network, tensors)
+    return _take_turns(env, PolicyPlayer(Policy(network, spec, profile, {}), env.config), seeds, counter)
