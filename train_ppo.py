@@ -49,7 +49,8 @@ from greatwall.policies.archive import previous_of
 DEFAULT_TIMESTEPS = 100_000
 DEFAULT_EXAM_EPISODES = 20
 FILM_S = 20.0  # of the game
-DEFAULT_DEMONSTRATION_STEPS = 40_000
+DEFAULT_DEMONSTRATION_STEPS = 80_000  # where the preset is not warm-started by itself
+DEMONSTRATION_SHARE = 0.8  # of a run that is shorter than its demonstrations are meant to be
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 USER_ERROR = 2
 VISION_ENVS = 4
@@ -89,7 +90,7 @@ class Arguments:
     seed: int | None = None
     """Of the run: courses, weights, actions."""
     preset: str | None = None
-    """Named set of training settings: default, memory, plain, paper (docs/learning.md)."""
+    """Named set of training settings: default, scratch, memory, plain, paper (docs/learning.md)."""
     variant: str | None = None
     """Named changes of the game, separated by commas; standard is none."""
     faults: str | None = None
@@ -99,9 +100,9 @@ class Arguments:
     randomise: float | None = None
     """Strength of the faults and delays drawn anew for each training episode: 1 is usual, 0 none."""
     warm_start: Literal["rule", "rule207", "oracle"] | None = None
-    """Begin from demonstrations by that player; the oracle's take long."""
+    """Begin from demonstrations by that player, as `default` does by rule's; the oracle's take long."""
     demonstration_steps: int | None = None
-    """Of the run's steps, those that demonstrations take (40,000)."""
+    """Of the run's steps, those that demonstrations take (80,000, in shorter runs 80 %)."""
     look: str | None = None
     """How the game looks to vision: standard, or a look of docs/looks.md."""
     size: str | None = None
@@ -133,8 +134,12 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     saved_preset = {} if state is None else state.preset
     device = arguments.device or str(saved.get("device", "simulator"))
     eyes = arguments.eyes or _usual_eyes(device, saved)
-    preset = preset_named(arguments.preset or str(saved_preset.get("name", "default")))
-    preset = _warmed(preset, arguments, state, device)
+    usual = "default" if device == "simulator" else "scratch"  # a warm start needs the simulator
+    preset = preset_named(arguments.preset or str(saved_preset.get("name", usual)))
+    timesteps = arguments.timesteps or DEFAULT_TIMESTEPS
+    if state is not None and arguments.timesteps is None:
+        timesteps = state.counters.target_timesteps
+    preset = _warmed(preset, arguments, state, device, timesteps)
     n_envs = arguments.n_envs or saved_preset.get("n_envs")
     moved = state is not None and (device, eyes) != (saved["device"], saved["eyes"]["kind"])
     if n_envs is None or (arguments.n_envs is None and moved):
@@ -180,11 +185,9 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         else profile_named(arguments.like_device),
     )
     config = with_game(config, arguments.profile, arguments.weights, saved)
-    seed, timesteps = arguments.seed, arguments.timesteps
+    seed = arguments.seed
     if state is not None:
         seed = state.counters.run_seed if seed is None else seed
-        timesteps = state.counters.target_timesteps if timesteps is None else timesteps
-    timesteps = timesteps or DEFAULT_TIMESTEPS
     if timesteps <= preset.demonstration_steps:
         raise ConfigError(
             f"--timesteps: expected more than the {preset.demonstration_steps:,} steps of demonstrations, "
@@ -208,22 +211,29 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     )
 
 
-def _warmed(preset: Preset, arguments: Arguments, state: TrainingState | None, device: str) -> Preset:
-    """The preset with its warm start: as asked for, else the resumed run's. Raises `ConfigError`."""
-    saved = {} if state is None else state.preset
-    teacher = str(saved.get("warm_start", "")) if arguments.warm_start is None else arguments.warm_start
-    steps = arguments.demonstration_steps
-    if steps is not None and not teacher:
-        raise ConfigError(
-            "--demonstration-steps: expected --warm-start besides, found none; add --warm-start rule"
-        )
-    if steps is None:
-        steps = int(saved.get("demonstration_steps", 0)) or DEFAULT_DEMONSTRATION_STEPS
+def _warmed(
+    preset: Preset, arguments: Arguments, state: TrainingState | None, device: str, timesteps: int
+) -> Preset:
+    """The preset with its warm start: as asked for, else the resumed run's, else the preset's own. Raises
+    `ConfigError`."""
+    if state is None:
+        teacher, steps = preset.warm_start, preset.demonstration_steps or DEFAULT_DEMONSTRATION_STEPS
+        steps = min(steps, int(timesteps * DEMONSTRATION_SHARE))
+    else:
+        teacher = str(state.preset.get("warm_start", ""))
+        steps = int(state.preset.get("demonstration_steps", 0))
+    teacher = arguments.warm_start or teacher
+    if arguments.demonstration_steps is not None:
+        steps = arguments.demonstration_steps
+        if not teacher:
+            raise ConfigError(
+                "--demonstration-steps: expected --warm-start besides, found none; add --warm-start rule"
+            )
     done = 0 if state is None else state.counters.timesteps
     if teacher and not done and device != "simulator":
         raise ConfigError(
             f"--warm-start: expected the simulator, where courses begin at any speed, found device "
-            f"{device!r}; start there, and go on from it here"
+            f"{device!r}; start there and go on from it here, or learn by --preset scratch"
         )
     return preset.warmed(teacher, steps)
 

@@ -64,7 +64,7 @@ PAGE, PICTURE = ROOT / "docs" / "learning.md", ROOT / "docs" / "images" / "learn
 FOLDER = ROOT / "models" / "learning"
 MAX_M = 60_000  # an end for what never falls
 PLAYERS_FILE = Path(__file__).with_name("players.json")  # the standard course's players
-PLAYERS = {"random": 100, "rule": 100, "oracle": 10}  # courses of a variant: the oracle thinks longer
+PLAYERS = {"random": 100, "rule": 50, "oracle": 10}  # courses of a variant: the oracle thinks longer
 SCREEN, SCREEN_COURSES = "screen-oracle", 20
 
 Scores = dict[str, list[float]]  # distance_m and return of each course
@@ -79,7 +79,7 @@ class Learning:
     episodes: int = 100
     """test courses of each policy"""
     only: tuple[str, ...] = ()
-    """names of rows, or of their groups: main, low_delay, ablation; none is all"""
+    """names of rows, or of their groups: main, low_delay, ablation; screen-oracle; none is all"""
     processes: int = 1
     """training runs side by side"""
     folder: Path = FOLDER
@@ -113,7 +113,7 @@ class Learning:
         return 0
 
     def _rows(self) -> list[Row]:
-        known = dict.fromkeys([row.group for row in ROWS] + [row.name for row in ROWS])
+        known = dict.fromkeys([row.group for row in ROWS] + [row.name for row in ROWS] + [SCREEN])
         for name in self.only:
             if name not in known:
                 raise ConfigError(f"--only: expected some of {', '.join(known)}; found {name!r}; change it")
@@ -175,7 +175,8 @@ def tasks(options: Learning, rows: list[Row]) -> Iterator[Task]:
     for variant in dict.fromkeys(row.variant for row in rows if row.variant):
         for player in PLAYERS:
             yield Task(None, 0, player, variant, *rest)
-    yield Task(None, 0, SCREEN, "", *rest)
+    if not options.only or SCREEN in options.only:
+        yield Task(None, 0, SCREEN, "", *rest)
 
 
 def work(options: Learning, rows: list[Row], console: Console) -> None:
@@ -335,7 +336,7 @@ def collected(options: Learning, console: Console) -> dict[str, Any]:
     players = {"": standard}
     rows: dict[str, Any] = {}
     missing: list[Task] = []
-    for task in tasks(options, list(ROWS)):
+    for task in tasks(dataclasses.replace(options, only=()), list(ROWS)):
         found = task.finished()
         if found is None:
             missing.append(task)

@@ -71,9 +71,11 @@ ABOUT = {
     "main": """## The standard course
 
 What a policy sees: `plain` and `paper` the 207 numbers of now; `memory` the 207 numbers, which it remembers
-with its own touches (extra `recall`: nothing that the 207 and its own actions do not give); `default` also
-its own motion and the hazards of the whole frame (extras `touches`, `motion`, `ahead`). `rule207` may use
-what `memory` may, `rule` what `default` may.
+with its own touches (extra `recall`: nothing that the 207 and its own actions do not give); `default` and
+`scratch` also its own motion and the hazards of the whole frame (extras `touches`, `motion`, `ahead`).
+`rule207` may use what `memory` may, `rule` what `default` may. A row that is warm-started spends 80,000 of
+its steps on demonstrations: first the hand-written player plays, then the policy plays and is told what that
+player would have done.
 """,
     "low_delay": """## The course `low_delay`
 
@@ -81,7 +83,7 @@ Touches take 50 to 80 ms, as through a resident touch agent.
 """,
     "ablation": """## What each part is for
 
-`default` with one thing changed.
+`scratch` with one thing changed.
 """,
 }
 SCREEN_ORACLE = """`screen-oracle` searches as the oracle does, over what is on the screen alone: about as

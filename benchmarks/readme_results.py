@@ -86,16 +86,18 @@ ENGLISH = Words(
         "normalised distance, return (random 0, oracle 1)",
     ),
     policies={
-        "default": "`default`",
-        "default-warm": "`default`, warm-started by `rule`",
+        "default": "`default`, shown first by `rule`",
+        "scratch": "`scratch`",
+        "scratch-long": "`scratch`",
         "memory": "`memory`",
         "plain": "`plain`",
         "paper": "`paper`",
     },
     courses="*{}* ({} courses)",
     untrained="A dash: not trained yet with that seed. ",
-    sees="`default` sees the 207 numbers and extras (its own touches, its motion, the hazards of the whole "
-    "frame); `memory` the 207, which it remembers with its own touches; `plain` and `paper` the 207 of now. "
+    sees="`default` and `scratch` see the 207 numbers and extras (own touches, own motion, the hazards of "
+    "the whole frame); `memory` the 207, which it remembers with its own touches; `plain` and `paper` the "
+    "207 of now. "
     "`rule207` may use what `memory` may, `rule` what `default` may; `oracle` searches among copies of the "
     "game and sees beyond the screen. More in [docs/learning.md](docs/learning.md).",
     ahead="Ahead of every policy in this table, by distance: {}. ",
@@ -141,15 +143,16 @@ CHINESE = Words(
         "归一化的距离、回报（random 为 0，oracle 为 1）",
     ),
     policies={
-        "default": "`default`",
-        "default-warm": "`default`，先模仿 `rule`",
+        "default": "`default`，先看 `rule` 示范",
+        "scratch": "`scratch`",
+        "scratch-long": "`scratch`",
         "memory": "`memory`",
         "plain": "`plain`",
         "paper": "`paper`",
     },
     courses="*{}*（{} 条赛道）",
     untrained="短横线：还没有用那个种子训练。",
-    sees="`default` 看到 207 个数和附加量（自己的触摸、自身的运动、整个画面里的危险）；"
+    sees="`default` 和 `scratch` 看到 207 个数和附加量（自己的触摸、自身的运动、整个画面里的危险）；"
     "`memory` 看到这 207 个数，并记住它们和自己的触摸；`plain` 和 `paper` 只看此刻的 207 个数。"
     "`rule207` 能用的与 `memory` 相同，`rule` 与 `default` 相同；`oracle` 在游戏的副本里搜索，"
     "看得到屏幕以外的赛道。详见 [docs/learning.md](docs/learning.md)（英文）。",

@@ -39,12 +39,13 @@ def files(tmp_path: Path) -> RunFiles:
 
 @pytest.fixture
 def command(files: RunFiles, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """`python train_ppo.py` with small numbers."""
+    """`python train_ppo.py` with small numbers; from scratch unless it says otherwise."""
     monkeypatch.setattr("greatwall.learning.run.VALIDATION_EPISODES", 1)
 
     def run(*options: str) -> int:
         folders = ["--models", str(files.models), "--logs", str(files.logs)]
-        return train_ppo.main([*folders, "--exam-episodes", "0", "--no-film", *options])
+        preset = [] if "--preset" in options else ["--preset", "scratch"]
+        return train_ppo.main([*folders, *preset, "--exam-episodes", "0", "--no-film", *options])
 
     return run
 
@@ -112,7 +113,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     before = read_state(files.state)
     assert (before.counters.timesteps, before.counters.finished) == (400, False)
     assert len(before.counters.window) == sum(int(row["timesteps"]) <= 400 for row in rows(files)) > 0
-    assert before.counters.updates == 2 * PRESETS["default"].n_epochs
+    assert before.counters.updates == 2 * PRESETS["scratch"].n_epochs
     best = load_policy(files.best).training["episode_return"]
 
     assert command() == 0  # the same run, whatever the options were
@@ -122,7 +123,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert "--fresh" in out
     after = read_state(files.state).counters
     assert (after.timesteps, after.finished, after.run_seed) == (1000, True, 5)
-    assert after.updates == 5 * PRESETS["default"].n_epochs
+    assert after.updates == 5 * PRESETS["scratch"].n_epochs
     assert after.best_return is not None
     assert after.best_return >= best
     steps = [int(row["timesteps"]) for row in rows(files)]
@@ -178,7 +179,7 @@ def contents(files: RunFiles) -> dict[Path, bytes]:
 
 REFUSED: list[tuple[list[str], str]] = [
     (["--seed", "8"], "seed 0 -> 8"),
-    (["--preset", "paper"], "preset.name default -> paper"),
+    (["--preset", "paper"], "preset.name scratch -> paper"),
 ]
 
 
@@ -252,7 +253,7 @@ def test_going_on_through_vision_takes_fewer_envs_unless_told(command: Command, 
         (["--variant", "one_life"], "course.lives 3 -> 1"),
         (["--eyes", "vision"], "eyes.kind truth -> vision"),
         (["--n-envs", "3"], "preset.n_envs 2 -> 3"),
-        (["--preset", "paper"], "preset.name default -> paper"),
+        (["--preset", "paper"], "preset.name scratch -> paper"),
         (["--seed", "5", "--timesteps", "400"], "seed 0 -> 5"),
     ],
     ids=lambda value: str(value),
@@ -467,6 +468,18 @@ def test_ctrl_c_while_libraries_are_imported_is_no_traceback(tmp_path: Path) -> 
     )
     assert done.returncode != 0
     assert done.stdout + done.stderr == ""
+
+
+def test_the_default_is_shown_first_and_learns_on(
+    command: Command, files: RunFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("greatwall.learning.presets.Preset.n_steps", property(lambda self: 50))
+    assert command("--preset", "default", "--timesteps", "400", "--n-envs", "2") == 0
+    state = read_state(files.state)
+    assert (state.preset["warm_start"], state.preset["demonstration_steps"]) == ("rule", 320)
+    assert state.counters.timesteps == 400
+    assert command("--preset", "default", "--timesteps", "500") == 0
+    assert read_state(files.state).preset["demonstration_steps"] == 320  # it is what was shown
 
 
 def test_the_paper_preset_trains(command: Command, files: RunFiles) -> None:

@@ -1,8 +1,9 @@
 """Named sets of training settings; what each comes to is in docs/learning.md.
 
-`default` sees the extras touches, motion and ahead beside the 207 numbers. `memory` sees the 207 alone and
-remembers: its speed, its touches. `plain` sees the 207 alone and remembers nothing. `paper` is the user's
-own (SPEC 7): one env, raw numbers, both switches of the reward off.
+`scratch` sees the extras touches, motion and ahead beside the 207 numbers and learns from nothing. `default`
+sees the same and is first shown what the rule player would do. `memory` sees the 207 alone and remembers: its
+speed, its touches. `plain` sees the 207 alone and remembers nothing. `paper` is the user's own (SPEC 7): one
+env, raw numbers, both switches of the reward off.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class Preset:
                 f"--warm-start: expected one of {', '.join(TEACHERS)}; found {teacher!r}; "
                 "use --warm-start rule"
             )
+        if self.warm_start:  # it is gentle already
+            return dataclasses.replace(self, warm_start=teacher, demonstration_steps=steps)
         return dataclasses.replace(
             self,
             warm_start=teacher,
@@ -112,8 +115,8 @@ class Preset:
 
 
 def _by_time(name: str, network: NetworkSpec, furthest_start_m: float) -> Preset:
-    """What `default` and `memory` share: discounting by time, and training at the speeds of the far
-    course as well."""
+    """What `scratch`, `default` and `memory` share: discounting by time, and training at the speeds of the
+    far course as well."""
     return Preset(
         name=name,
         n_envs=32,
@@ -137,10 +140,11 @@ def _by_time(name: str, network: NetworkSpec, furthest_start_m: float) -> Preset
     )
 
 
+_ALL_EXTRAS = NetworkSpec("timed", {}, (128, 128), extras=("touches", "motion", "ahead"))
+
 PRESETS: dict[str, Preset] = {
-    "default": _by_time(
-        "default", NetworkSpec("timed", {}, (64, 64), extras=("touches", "motion", "ahead")), 26_000.0
-    ),
+    "default": _by_time("default", _ALL_EXTRAS, 26_000.0).warmed("rule", 80_000),
+    "scratch": _by_time("scratch", _ALL_EXTRAS, 8_000.0),
     "memory": _by_time("memory", NetworkSpec("timed", {}, (64, 64), extras=("recall",)), 10_000.0),
     "plain": Preset(
         name="plain",

@@ -160,7 +160,7 @@ class NoPool:
     [
         (
             ["--only", "default", "fast"],
-            "--only: expected some of main, low_delay, ablation, default, default-long",
+            "--only: expected some of main, low_delay, ablation, default, scratch",
         ),
         (["--seeds", "1", "1"], "--seeds: expected some, each once"),
         (["--seeds", "-1"], "--seeds: expected 0 to"),

@@ -30,7 +30,7 @@ from greatwall.policies.policy_file import load_policy
 
 STEPS = 400
 SMALL = dataclasses.replace(
-    PRESETS["default"].with_envs(2), network=NetworkSpec("radial", {}, (16,)), rollout_steps=60, batch_size=30
+    PRESETS["scratch"].with_envs(2), network=NetworkSpec("radial", {}, (16,)), rollout_steps=60, batch_size=30
 )
 WARM = SMALL.warmed("rule", STEPS)
 CONFIG = WARM.apply(make_config(eyes="truth"))

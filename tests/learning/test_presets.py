@@ -50,7 +50,7 @@ def test_a_whole_rollout_is_the_presets_own() -> None:
 
 
 def test_an_unknown_preset_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"default, memory, plain, paper.*'best'"):
+    with pytest.raises(ConfigError, match=r"default, scratch, memory, plain, paper.*'best'"):
         preset_named("best")
 
 
@@ -63,6 +63,7 @@ def test_the_207_numbers_stay_alone_unless_a_preset_says_otherwise() -> None:
     extras = {name: preset.apply(Config()).env.extras for name, preset in PRESETS.items()}
     assert extras == {
         "default": ("touches", "motion", "ahead"),
+        "scratch": ("touches", "motion", "ahead"),
         "memory": ("recall",),
         "plain": (),
         "paper": (),

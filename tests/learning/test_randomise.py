@@ -93,7 +93,7 @@ def test_a_game_that_is_moved_along_its_course_keeps_what_was_drawn() -> None:
 
 def test_an_episode_under_way_is_played_again_to_the_last_number() -> None:
     """What makes a resumed run exact: the draws come back with the course."""
-    preset = PRESETS["default"].with_envs(2)
+    preset = PRESETS["scratch"].with_envs(2)
     config = randomised(variants=("one_life",))
     rng = np.random.default_rng(4)
     envs = build_training_envs(config, preset, 3)

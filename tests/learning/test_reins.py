@@ -26,7 +26,7 @@ from greatwall.learning.training_envs import build_training_envs
 from greatwall.players import make_player
 from tests.rigs.faulty import FaultyDevice
 
-SMALL = dataclasses.replace(PRESETS["default"].with_envs(1), rollout_steps=4)
+SMALL = dataclasses.replace(PRESETS["scratch"].with_envs(1), rollout_steps=4)
 
 
 def ride(env: GreatWallEnv, steps: int, player: str) -> None:

@@ -27,7 +27,7 @@ def test_on_the_wall_clock_the_game_stands_still_until_all_is_validated_and_save
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The real callbacks in their real order, on real threads."""
-    preset = dataclasses.replace(PRESETS["default"].with_envs(1), rollout_steps=4)
+    preset = dataclasses.replace(PRESETS["scratch"].with_envs(1), rollout_steps=4)
     config = replace_in(preset.apply(make_config(eyes="truth")), "worker", clock="wall")
     files = RunFiles(tmp_path / "models", tmp_path / "logs")
     files.prepare()

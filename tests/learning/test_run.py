@@ -28,7 +28,7 @@ from greatwall.policies.network import NetworkSpec, policy_tensors
 
 ROLLOUT, TARGET = 60, 280
 SMALL = dataclasses.replace(
-    PRESETS["default"].with_envs(2),
+    PRESETS["scratch"].with_envs(2),
     network=NetworkSpec("normalised", {}, (8,)),
     rollout_steps=ROLLOUT,
     batch_size=30,

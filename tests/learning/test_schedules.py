@@ -50,7 +50,7 @@ class Watch(BaseCallback):
 @pytest.fixture(scope="module")
 def watched() -> tuple[Watch, PPO]:
     preset = dataclasses.replace(
-        PRESETS["default"].with_envs(2), network=NetworkSpec("normalised", {}, (8,)), rollout_steps=ROLLOUT
+        PRESETS["scratch"].with_envs(2), network=NetworkSpec("normalised", {}, (8,)), rollout_steps=ROLLOUT
     )
     config = preset.apply(make_config(eyes="truth"))
     envs = build_training_envs(config, preset, 0)

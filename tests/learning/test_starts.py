@@ -102,7 +102,7 @@ def test_an_episode_of_one_number_always_begins_at_the_same_place() -> None:
 
 def test_training_begins_all_over_the_course_and_ends_after_a_minute() -> None:
     preset = dataclasses.replace(
-        PRESETS["default"].with_envs(6), furthest_start_m=FAR_M, starts_at_0=0.0, episode_s=3.0
+        PRESETS["scratch"].with_envs(6), furthest_start_m=FAR_M, starts_at_0=0.0, episode_s=3.0
     )
     envs = build_training_envs(preset.apply(make_config(eyes="truth")), preset, 0)
     envs.reset()
@@ -120,7 +120,7 @@ def test_training_begins_all_over_the_course_and_ends_after_a_minute() -> None:
 
 
 def test_validation_rides_the_course_as_it_is_with_the_delays_that_are_trained_for(tmp_path: Path) -> None:
-    preset = dataclasses.replace(PRESETS["default"].with_envs(1), rollout_steps=32, batch_size=32)
+    preset = dataclasses.replace(PRESETS["scratch"].with_envs(1), rollout_steps=32, batch_size=32)
     phone = DelayConfig((0.04, 0.06), (0.0, 0.002), (0.1, 0.15), (0.02, 0.05))
     config = dataclasses.replace(make_config(), delays=phone, like_device="a phone", randomise=1.0)
     files = RunFiles(tmp_path / "models", tmp_path / "logs")

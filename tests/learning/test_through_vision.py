@@ -18,7 +18,7 @@ from greatwall.policies.network import NetworkSpec, policy_tensors
 from greatwall.policies.policy_file import load_policy
 
 SMALL = dataclasses.replace(
-    PRESETS["default"].with_envs(1), network=NetworkSpec("radial", {}, (8,)), rollout_steps=10, batch_size=10
+    PRESETS["scratch"].with_envs(1), network=NetworkSpec("radial", {}, (8,)), rollout_steps=10, batch_size=10
 )
 
 

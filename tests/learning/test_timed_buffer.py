@@ -103,7 +103,7 @@ def test_what_is_added_where_an_episode_is_cut_off_is_discounted_by_time_too() -
 
 def test_in_training_a_step_that_is_cut_off_is_worth_what_comes_after_it() -> None:
     preset = dataclasses.replace(
-        PRESETS["default"].with_envs(3), rollout_steps=90, batch_size=30, episode_s=1.0, furthest_start_m=0.0
+        PRESETS["scratch"].with_envs(3), rollout_steps=90, batch_size=30, episode_s=1.0, furthest_start_m=0.0
     )
     settings = RunSettings(preset.apply(make_config(eyes="truth")), preset, 0, 90)
     envs = build_training_envs(settings.config, preset, 0)

@@ -77,7 +77,7 @@ def test_episodes_follow_from_run_seed_env_and_number_alone() -> None:
 
 
 def test_a_game_under_way_is_played_again_to_where_it_was() -> None:
-    preset = PRESETS["default"].with_envs(2)
+    preset = PRESETS["scratch"].with_envs(2)
     config = preset.apply(make_config(eyes="truth", variants=("one_life",)))
     rng = np.random.default_rng(3)
     orders = rng.choice(3, size=(400, 2), p=[0.8, 0.15, 0.05])
@@ -102,7 +102,7 @@ def test_a_game_under_way_is_played_again_to_where_it_was() -> None:
 
 
 def test_the_last_step_tells_run_terms_and_course_and_others_how_long_they_took() -> None:
-    preset = PRESETS["default"].with_envs(2)
+    preset = PRESETS["scratch"].with_envs(2)
     envs = build_training_envs(preset.apply(make_config(eyes="truth")), preset, 0)
     envs.reset()
     finished: list[dict[str, Any]] = []
@@ -126,7 +126,7 @@ def test_the_last_step_tells_run_terms_and_course_and_others_how_long_they_took(
 
 
 def test_a_step_is_known_by_its_length_in_decision_periods() -> None:
-    preset = PRESETS["default"].with_envs(3)
+    preset = PRESETS["scratch"].with_envs(3)
     envs = build_training_envs(preset.apply(make_config(eyes="truth")), preset, 0)
     envs.reset()
     for _ in range(3):

@@ -30,12 +30,12 @@ from greatwall.learning.training_state import (
 )
 from greatwall.policies.policy_file import save_policy
 
-PRESET = PRESETS["default"].with_envs(2).resolved()
+PRESET = PRESETS["scratch"].with_envs(2).resolved()
 CONFIG = make_config(eyes="truth").resolved()
 
 
 def small_model(seed: int = 0) -> PPO:
-    preset = PRESETS["default"].with_envs(2)
+    preset = PRESETS["scratch"].with_envs(2)
     config = preset.apply(make_config(eyes="truth"))
     envs = build_training_envs(config, preset, seed)
     return build_model(RunSettings(config, preset, seed, 64), envs, 64)
@@ -80,7 +80,7 @@ def test_a_state_of_another_network_is_refused(trained: PPO, tmp_path: Path) -> 
 
 
 def test_a_policy_file_and_a_pickle_are_no_state(trained: PPO, tmp_path: Path) -> None:
-    save_policy(tmp_path / "p.zip", trained.policy, PRESETS["default"].network, "x", {})
+    save_policy(tmp_path / "p.zip", trained.policy, PRESETS["scratch"].network, "x", {})
     (tmp_path / "q.zip").write_bytes(pickle.dumps({"counters": {}}))
     for name in ("p.zip", "q.zip"):
         with pytest.raises(FileFormatError, match="expected a training state"):

@@ -25,17 +25,33 @@ def state(timesteps: int = 50_000, randomise: float = 0.0, warm: str = "rule") -
 
 
 def test_a_warm_start_is_gentler_and_counts_its_steps() -> None:
-    cold = resolve(Arguments(), None).preset
-    warm = resolve(Arguments(warm_start="rule"), None).preset
+    cold = resolve(Arguments(preset="scratch"), None).preset
+    warm = resolve(Arguments(preset="scratch", warm_start="rule"), None).preset
     assert (cold.warm_start, cold.demonstration_steps) == ("", 0)
     assert (warm.warm_start, warm.demonstration_steps) == ("rule", DEFAULT_DEMONSTRATION_STEPS)
     assert warm.learning_rate < cold.learning_rate
     assert warm.target_kl > 0
     assert warm.network == cold.network
-    assert (
-        resolve(Arguments(warm_start="oracle", demonstration_steps=500), None).preset.demonstration_steps
-        == 500
-    )
+    asked = resolve(Arguments(preset="scratch", warm_start="oracle", demonstration_steps=500), None)
+    assert asked.preset.demonstration_steps == 500
+
+
+def test_the_default_is_warm_started_and_made_gentle_once() -> None:
+    usual = resolve(Arguments(), None).preset
+    assert usual.resolved() == PRESETS["default"].resolved()
+    assert (usual.warm_start, usual.demonstration_steps) == ("rule", 80_000)
+    other = resolve(Arguments(warm_start="oracle"), None).preset
+    assert other == dataclasses.replace(usual, warm_start="oracle")
+    assert usual.learning_rate == PRESETS["scratch"].warmed("rule", 1).learning_rate
+
+
+def test_a_short_run_is_shown_less() -> None:
+    assert resolve(Arguments(timesteps=1_000), None).preset.demonstration_steps == 800
+
+
+def test_a_phone_has_no_teacher() -> None:
+    preset = resolve(Arguments(device="phone"), None).preset
+    assert (preset.name, preset.warm_start) == ("scratch", "")
 
 
 def test_a_resumed_run_keeps_its_warm_start_and_its_randomising() -> None:
@@ -71,15 +87,22 @@ def test_randomising_may_change_and_the_games_under_way_are_not_gone_on_with() -
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Arguments(demonstration_steps=10), "--demonstration-steps: expected --warm-start besides"),
+        (
+            Arguments(preset="plain", demonstration_steps=10),
+            "--demonstration-steps: expected --warm-start besides",
+        ),
         (Arguments(warm_start="rule", demonstration_steps=0), "--demonstration-steps: expected 1 or more"),
-        (Arguments(warm_start="rule", timesteps=1000), "--timesteps: expected more than the 40,000 steps"),
+        (
+            Arguments(demonstration_steps=5000, timesteps=1000),
+            "--timesteps: expected more than the 5,000 steps",
+        ),
         (Arguments(randomise=9.0), "--randomise: expected 0 to 5, found 9"),
         (
             Arguments(randomise=1.0, device="phone"),
             "--randomise: expected the simulator, found device 'phone'",
         ),
         (Arguments(warm_start="rule", device="phone"), "--warm-start: expected the simulator"),
+        (Arguments(preset="default", device="phone"), "or learn by --preset scratch"),
     ],
 )
 def test_mistakes_are_one_line(asked: Arguments, words: str) -> None:
