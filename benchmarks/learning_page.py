@@ -55,7 +55,7 @@ COLUMNS_ABOUT = """\
 | column | what it is |
 |---|---|
 | steps, CPU min | of one training run; steps of demonstrations count as steps. Minutes of one core, \
-validation included; a run uses one |
+validation included; a run uses one. Rows were run on machines that are not equally fast |
 | distance m, return: median seed (95 %) | interquartile mean (IQM) over the test courses, of the training \
 seed whose IQM is the median; its 95 % bootstrap interval over courses |
 | each seed (95 % over seeds) | IQM of distance of each training seed, a dash where one is not trained yet; \

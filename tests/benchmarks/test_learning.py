@@ -214,7 +214,7 @@ def test_a_report_publishes_what_is_there_and_says_in_one_line_what_is_not(
     keep_result(tmp_path, by_name["paper"], 8)
     assert run_command(learning.Learning, ["--report", "--folder", str(tmp_path)], "learning") == 0
     said = " ".join(capsys.readouterr().out.split())
-    for words in ("not there yet, left out: `default-long`", "`paper` with seed 0 and 16", "`screen-oracle`"):
+    for words in ("not there yet, left out: `scratch`", "`paper` with seed 0 and 16", "`screen-oracle`"):
         assert words in said
     assert "on `low_delay`" not in said, "its players are nobody's company where no row of it is trained"
     result = json.loads((published / "learning.json").read_text())
