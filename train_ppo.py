@@ -133,6 +133,10 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     saved = {} if state is None else state.config
     saved_preset = {} if state is None else state.preset
     device = arguments.device or str(saved.get("device", "simulator"))
+    if device not in DEVICES:
+        raise ConfigError(
+            f"unknown device: expected one of {', '.join(DEVICES)}; found {device!r}; use --device simulator"
+        )
     eyes = arguments.eyes or _usual_eyes(device, saved)
     usual = "default" if device == "simulator" else "scratch"  # a warm start needs the simulator
     preset = preset_named(arguments.preset or str(saved_preset.get("name", usual)))
@@ -152,10 +156,6 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         variants = tuple(saved.get("variants", ()))
     else:
         variants = parse_variants(arguments.variant)
-    if device not in DEVICES:
-        raise ConfigError(
-            f"unknown device: expected one of {', '.join(DEVICES)}; found {device!r}; use --device simulator"
-        )
     if arguments.faults is None:
         faults = FaultConfig(**saved.get("faults", {}))
     else:
@@ -216,26 +216,28 @@ def _warmed(
 ) -> Preset:
     """The preset with its warm start: as asked for, else the resumed run's, else the preset's own. Raises
     `ConfigError`."""
+    usual = preset.demonstration_steps or DEFAULT_DEMONSTRATION_STEPS
+    usual = min(usual, max(1, int(timesteps * DEMONSTRATION_SHARE)))
     if state is None:
-        teacher, steps = preset.warm_start, preset.demonstration_steps or DEFAULT_DEMONSTRATION_STEPS
-        steps = min(steps, int(timesteps * DEMONSTRATION_SHARE))
+        done, teacher, steps = 0, preset.warm_start, usual
     else:
+        done = state.counters.timesteps
         teacher = str(state.preset.get("warm_start", ""))
-        steps = int(state.preset.get("demonstration_steps", 0))
+        is_as_before = done > 0 or timesteps == state.counters.target_timesteps
+        steps = int(state.preset.get("demonstration_steps", 0)) if is_as_before else usual
     teacher = arguments.warm_start or teacher
-    if arguments.demonstration_steps is not None:
-        steps = arguments.demonstration_steps
-        if not teacher:
-            raise ConfigError(
-                "--demonstration-steps: expected --warm-start besides, found none; add --warm-start rule"
-            )
-    done = 0 if state is None else state.counters.timesteps
-    if teacher and not done and device != "simulator":
+    asked = arguments.demonstration_steps
+    if (teacher or asked) and not done and device != "simulator":
+        instead = "--preset scratch" if state is None else "--fresh --preset scratch"
         raise ConfigError(
             f"--warm-start: expected the simulator, where courses begin at any speed, found device "
-            f"{device!r}; start there and go on from it here, or learn by --preset scratch"
+            f"{device!r}; start there and go on from it here, or learn by {instead}"
         )
-    return preset.warmed(teacher, steps)
+    if asked and not teacher:
+        raise ConfigError(
+            "--demonstration-steps: expected --warm-start besides, found none; add --warm-start rule"
+        )
+    return preset.warmed(teacher, asked or steps)
 
 
 def _usual_eyes(device: str, saved: Mapping[str, Any]) -> Literal["truth", "vision"]:

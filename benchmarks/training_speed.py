@@ -1,11 +1,11 @@
-"""How long training takes: the default preset through truth eyes, learning, validating and saving included.
+"""How long training takes: through truth eyes, demonstrating, learning, validating and saving included.
 
-    python benchmarks/training_speed.py [--timesteps 100000] [--json FILE] [--document FILE]
+    python benchmarks/training_speed.py [--timesteps 100000] [--presets scratch default]
 
-One process, one thread of torch, as `train_ppo.py` runs it, without its exam and its film. Writes JSON and
-the lines of docs/performance.md between its markers. On a machine that others use too,
-`chrt -r 1 python benchmarks/training_speed.py` (Linux, as root) gives it a core when it wants one; the
-result says so. Main thread.
+One preset after another, as `train_ppo.py` runs it, without its exam and its film. CPU time is of the process
+that learns: those that share validation are not in it. Writes JSON and the lines of docs/performance.md
+between its markers. On a machine that others use too, `chrt -r 1 python benchmarks/training_speed.py` (Linux,
+as root) gives it a core when it wants one; the result says so. Main thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from greatwall.assembly import make_config
 from greatwall.commands import run_command
 from greatwall.commands.bench import machine
 from greatwall.commands.output import check_output, write_between, write_json
-from greatwall.learning.presets import preset_named
+from greatwall.errors import ConfigError
+from greatwall.learning.presets import Preset, preset_named
 from greatwall.learning.run import RunSettings, TrainingRun
 from greatwall.learning.run_files import RunFiles
 from greatwall.learning.saving import StateCallback, ValidationCallback
@@ -42,6 +43,7 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 BEGIN, END = "<!-- training_speed: begin -->", "<!-- training_speed: end -->"
 # What takes the time: whose method, its name, what it is called in the table.
 PARTS: tuple[tuple[Any, str, str], ...] = (
+    (TrainingRun, "_demonstrate", "demonstrations"),
     (PPO, "train", "updates"),
     (ValidationCallback, "_validate", "validation"),
     (StateCallback, "_save", "saving the state"),
@@ -55,7 +57,7 @@ class TrainingSpeed:
 
     timesteps: int = 100_000
     """env steps, all envs together"""
-    preset: str = "default"
+    presets: tuple[str, ...] = ("scratch", "default")
     """which training settings"""
     seed: int = 0
     """of the run"""
@@ -69,8 +71,21 @@ class TrainingSpeed:
         if self.json is not None:
             check_output(self.json, "--json")
         torch.set_num_threads(1)
-        with tempfile.TemporaryDirectory(prefix="greatwall-speed-") as folder:
-            result = self._measure(Path(folder))
+        runs = []
+        for name in self.presets:
+            preset = preset_named(name)
+            if preset.demonstration_steps >= self.timesteps:
+                raise ConfigError(
+                    f"--timesteps: expected more than the {preset.demonstration_steps:,} steps that {name} "
+                    f"is shown, found {self.timesteps:,}; change it, or --presets"
+                )
+            with tempfile.TemporaryDirectory(prefix="greatwall-speed-") as folder:
+                runs.append(self._measure(preset, Path(folder)))
+        result = {
+            "command": shlex.join(["python", "benchmarks/training_speed.py", *sys.argv[1:]]),
+            "machine": machine(),
+            "runs": runs,
+        }
         print(lines(result))
         if self.json is not None:
             write_json(self.json, result)
@@ -78,10 +93,9 @@ class TrainingSpeed:
             write_between(self.document, BEGIN, END, lines(result))
         return 0
 
-    def _measure(self, folder: Path) -> dict[str, Any]:
+    def _measure(self, preset: Preset, folder: Path) -> dict[str, Any]:
         files = RunFiles(folder / "models", folder / "logs")
         files.prepare()
-        preset = preset_named(self.preset)
         config = preset.apply(make_config(eyes="truth"))
         began_s, began_cpu_s = time.perf_counter(), time.process_time()
         run = TrainingRun(
@@ -95,8 +109,6 @@ class TrainingSpeed:
         seconds, cpu_seconds = time.perf_counter() - began_s, time.process_time() - began_cpu_s
         goes_first = hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) != os.SCHED_OTHER
         return {
-            "command": shlex.join(["python", "benchmarks/training_speed.py", *sys.argv[1:]]),
-            "machine": machine(),
             "preset": preset.name,
             "n_envs": preset.n_envs,
             "timesteps": run.model.num_timesteps,
@@ -134,22 +146,31 @@ def stopwatches() -> Iterator[dict[str, float]]:
 
 def lines(result: dict[str, Any]) -> str:
     """The part of docs/performance.md that this command writes."""
-    machine_ = result["machine"]
+    machine_, runs = result["machine"], result["runs"]
     where = f"{machine_['cores']} cores ({machine_['processor']}), Python {machine_['python']}"
-    others = f"1-minute load {result['load_average_1min']}"
-    stood_back = ", others had to stand back" if result["goes_first"] else ""
-    what = f"{result['timesteps']:,} steps, preset {result['preset']}, {result['n_envs']} envs"
-    wanted = f"at most {WANTED_S:.0f} s" if result["timesteps"] <= 110_000 else ""
+    loads = ", ".join(str(run["load_average_1min"]) for run in runs)
+    stood_back = ", others had to stand back" if any(run["goes_first"] for run in runs) else ""
+
+    def row(name: str, wanted: str, cells: list[str]) -> str:
+        return f"| {name} | {wanted} | {' | '.join(cells)} |"
+
+    limit = f"at most {WANTED_S:.0f} s" if all(run["timesteps"] <= 110_000 for run in runs) else ""
+    seconds = [f"{run['seconds']:.0f} s" for run in runs]
+    parts = [name for _, _, name in PARTS if any(run["cpu_seconds_of"][name] for run in runs)]
     return "\n".join(
         [
-            f"`{result['command']}`: {where}; {others}{stood_back}.",
+            f"`{result['command']}`: {where}; 1-minute load at the end {loads}{stood_back}.",
             "",
-            "| figure | wanted | measured |",
-            "|---|---|---|",
-            f"| {what} | {wanted} | {result['seconds']:.0f} s |",
-            f"| CPU time of it | | {result['cpu_seconds']:.0f} s |",
-            *(f"| of that, {name} | | {spent:.0f} s |" for name, spent in result["cpu_seconds_of"].items()),
-            f"| steps/s | | {result['steps_per_s']:,.0f} |",
+            row("figure", "wanted", [f"preset {run['preset']}, {run['n_envs']} envs" for run in runs]),
+            "|---|---|" + "---|" * len(runs),
+            row("steps", "", [f"{run['timesteps']:,}" for run in runs]),
+            row("time", limit, seconds),
+            row("CPU time of the process that learns", "", [f"{run['cpu_seconds']:.0f} s" for run in runs]),
+            *(
+                row(f"of that, {name}", "", [f"{run['cpu_seconds_of'][name]:.0f} s" for run in runs])
+                for name in parts
+            ),
+            row("steps/s", "", [f"{run['steps_per_s']:,.0f}" for run in runs]),
         ]
     )
 

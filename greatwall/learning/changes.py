@@ -42,6 +42,8 @@ def changes_between(state: TrainingState, config: Config, preset: Preset, run_se
     if state.counters.run_seed != run_seed:
         found.append(f"seed {state.counters.run_seed} -> {run_seed}")
     refused = [one for one in found if one.startswith(FIXED)]
+    if state.counters.timesteps == 0:  # nothing has been shown yet
+        refused = [one for one in refused if not one.startswith("preset.demonstration_steps ")]
     if any(one.startswith(FIXED[0]) for one in refused):  # its numbers follow from its name
         found = [one for one in found if not one.startswith("preset.") or one.startswith(FIXED[0])]
         refused = [one for one in found if one.startswith(FIXED)]

@@ -2,7 +2,8 @@
 
 First the teacher plays, with a random action now and then. After that, round by round, the learner plays
 and the teacher says what it would have done (DAgger, Ross et al. 2011), so that the learner also knows the
-way back from its own mistakes. Every step of it is a step of the run. Main thread.
+way back from its own mistakes. All of it is played through truth. Every step of it is a step of the run.
+Main thread.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from config import Config
+from config import Config, replace_in
 from game_env import GreatWallEnv
 from greatwall.assembly import build_env
 from greatwall.contracts import Action, FloatArray, Perception
@@ -150,6 +152,8 @@ class School:
     """Games and teachers for one warm start; the draws are a function of the run's seed. `close` it."""
 
     def __init__(self, config: Config, preset: Preset, run_seed: int) -> None:
+        # As validation does: a teacher needs no pictures, and through vision this would take an hour.
+        config = replace_in(config, "eyes", kind="truth")
         self._config, self._run_seed = config, run_seed
         self._rng = np.random.default_rng([DRAW_STREAM, run_seed])
         self._top_m_s = TOP_SPEEDS_M_S[bool(preset.network.extras)]
@@ -229,6 +233,7 @@ def warm_start(
             new.extract(policy)
             agreement = _agreement(policy, new)
             _add(every, new, keep_returns=number >= rounds - 2)
+            del new
             last = number == rounds - 1
             loss = fit(policy, optimiser, every, LAST_EPOCHS if last else EPOCHS, generator, falling=last)
             on_round(Progress(number + 1, rounds, played, agreement, loss))
@@ -247,6 +252,7 @@ def fit(
 ) -> float:
     """Minibatches over all of `data`, extracted; the last minibatch's loss. `falling`: the rate goes to 0."""
     features = torch.cat(data.features)
+    data.features = [features]  # not twice
     actions = torch.tensor(data.actions)
     stakes = torch.tensor(data.stakes, dtype=torch.float32)
     stakes = stakes / stakes.mean()
@@ -297,6 +303,7 @@ def _greedy(policy: ExtractedPolicy, observations: Sequence[FloatArray]) -> NDAr
 def _agreement(policy: ExtractedPolicy, data: Demonstrations) -> float:
     """Share of what is at stake in which the policy would do as advised."""
     with torch.no_grad():
-        logits = policy.action_net(policy.mlp_extractor.forward_actor(torch.cat(data.features)))
+        features: Any = policy.extract_features(torch.cat(data.features))
+        logits = policy.action_net(policy.mlp_extractor.forward_actor(features))
     same = logits.argmax(1).numpy() == np.array(data.actions)
     return float(np.average(same, weights=data.stakes))

@@ -6,11 +6,12 @@ thread; processes are spawned, never forked, so that no thread or lock is inheri
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from multiprocessing import connection
 
@@ -69,9 +70,10 @@ def play_apart(
         initargs=(config, tuple(players)),
     )
     try:
-        todo: set[Future[tuple[int, EpisodeResult]]] = {
-            pool.submit(_play, player, seed) for seed in seeds for player in range(len(players))
-        }
+        with ctrl_c_waits():
+            todo: set[Future[tuple[int, EpisodeResult]]] = {
+                pool.submit(_play, player, seed) for seed in seeds for player in range(len(players))
+            }
         while todo:
             done, todo = wait(todo, timeout=LOOK_S, return_when=FIRST_COMPLETED)
             for one in done:
@@ -97,10 +99,26 @@ def _begin(config: Config, players: Sequence[str]) -> None:
     _stage = Stage(build_env(config), [make_player(name, config) for name in players])
 
 
+@contextlib.contextmanager
+def ctrl_c_waits() -> Iterator[None]:
+    """Processes started meanwhile hear nothing of Ctrl-C until `prepare_process`: while they import they
+    would die of it with a traceback each. Here it is heard a moment later."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def prepare_process() -> None:
     """What every process that plays for another does first. Ctrl-C goes to all of them; the one that was
     started by a person heeds it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
     threading.Thread(target=_leave_with_parent, name="parent watch", daemon=True).start()
     _one_thread()
 

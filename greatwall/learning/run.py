@@ -63,7 +63,7 @@ class RunSettings:
     run_seed: int
     timesteps: int
     validation_episodes: int | None = None  # None: the usual number
-    validation_processes: int = 0  # that play them, this one too; 0: as many as there are cores
+    validation_processes: int = 0  # that play them, this one too; 0: one a core, up to four
 
 
 def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: int) -> PPO:

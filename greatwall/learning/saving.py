@@ -152,12 +152,12 @@ class ValidationCallback(BaseCallback):
             self._validate()
 
     def _on_training_end(self) -> None:
-        self._validate()
+        self._validate(is_last=True)
 
-    def _validate(self) -> None:
+    def _validate(self, *, is_last: bool = False) -> None:
         self._counters.next_eval_at = self.num_timesteps - self.num_timesteps % self._every + self._every
         self.model.policy.set_training_mode(False)
-        results = self._validator.play(self._saver.policy(self.model.policy))
+        results = self._validator.play(self._saver.policy(self.model.policy), is_last=is_last)
         self.results, self.validated_at = results, self.num_timesteps
         distance_m = mean([one.distance_m for one in results])
         score = mean([one.episode_return for one in results])
@@ -206,7 +206,6 @@ class StateCallback(BaseCallback):
         self._started_s = time.monotonic()
 
     def _on_training_start(self) -> None:
-        self._started_s = time.monotonic()
         if self._resumed is not None:
             restore_generators(self._resumed)  # after the envs were reset, before anything is drawn
             self._resumed = None

@@ -1,7 +1,7 @@
 """Plays the validation courses of a policy in training, on all cores where that is worth a process.
 
 An episode is a function of its policy and its seed, so it does not matter which process plays it. Main
-thread; the helpers are spawned processes that end with the one that started them.
+thread; the others are spawned processes that end with the one that started them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from multiprocessing.sharedctypes import Synchronized
 from typing import Any
 
 import numpy as np
+import torch
 
 from config import Config
 from game_env import GreatWallEnv
 from greatwall.assembly import build_env
 from greatwall.learning.evaluation import EpisodeResult, play_episode
-from greatwall.learning.parallel import cores, prepare_process
+from greatwall.learning.parallel import cores, ctrl_c_waits, prepare_process
 from greatwall.players.trained import PolicyPlayer
 from greatwall.policies.network import NetworkSpec, build_policy, load_tensors, policy_tensors
 from greatwall.policies.policy_file import Policy
 
-HELP_FROM_S = 2.0  # a validation that takes longer is helped the next time: a process needs seconds to begin
+SHARED_FROM_S = (
+    2.0  # a validation that takes longer is shared the next time: a process needs seconds to begin
+)
 MOST_PROCESSES = 4
 
 Tensors = dict[str, "np.ndarray[Any, Any]"]
@@ -34,12 +37,12 @@ Results = dict[int, EpisodeResult]  # by seed
 
 class Validator:
     """Courses for one env and its copies in other processes. `processes` counts this one too; 0 is all cores,
-    but no more than `MOST_PROCESSES`. `close` it; the env is the caller's."""
+    but no more than `MOST_PROCESSES`. `close` it; the env is the caller's. As wherever processes are spawned,
+    the program is one that can be imported: what it does stands under `if __name__ == "__main__"`."""
 
     def __init__(self, env: GreatWallEnv, seeds: Sequence[int], processes: int = 0) -> None:
         self._env, self._seeds = env, tuple(seeds)
-        self._helpers = min(processes or min(cores(), MOST_PROCESSES), len(self._seeds)) - 1
-        self._took_s = 0.0
+        self._others = min(processes or min(cores(), MOST_PROCESSES), len(self._seeds)) - 1
         self._pool: ProcessPoolExecutor | None = None
         self._next: Synchronized[int] | None = None
 
@@ -49,25 +52,24 @@ class Validator:
         return self._seeds
 
     @property
-    def is_helped(self) -> bool:
+    def is_shared(self) -> bool:
         """Whether other processes take part."""
         return self._pool is not None
 
-    def play(self, policy: Policy) -> list[EpisodeResult]:
-        """One episode a seed, in order."""
+    def play(self, policy: Policy, *, is_last: bool = False) -> list[EpisodeResult]:
+        """One episode a seed, in order. After the last no process is started for another."""
         began_s = time.monotonic()
-        player = PolicyPlayer(policy, self._env.config)
-        results = self._play_together(player, policy) if self._pool is not None else {}
-        for seed in self._seeds:
-            if seed not in results:  # a helper that died leaves its course
-                results[seed] = play_episode(self._env, player, seed)
-        self._took_s = time.monotonic() - began_s
-        if self._took_s > HELP_FROM_S and self._pool is None and self._helpers > 0:
-            self._call_helpers()
+        results = self._play_together(policy) if self._pool is not None else {}
+        if len(results) < len(self._seeds):  # alone, or a process that ended leaves its courses
+            player = PolicyPlayer(policy, self._env.config)
+            results |= {s: play_episode(self._env, player, s) for s in self._seeds if s not in results}
+        takes_long = time.monotonic() - began_s > SHARED_FROM_S
+        if takes_long and not is_last and self._pool is None and self._others > 0:
+            self._start_others()
         return [results[seed] for seed in self._seeds]
 
     def close(self) -> None:
-        """End the helpers, whatever they are at."""
+        """End the other processes, whatever they are at."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -75,35 +77,42 @@ class Validator:
             process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
 
-    def _call_helpers(self) -> None:
-        """They begin while the learner goes on learning."""
+    def _start_others(self) -> None:
+        """They begin while the learner goes on learning; where there is no room for them it goes on alone."""
         context = multiprocessing.get_context("spawn")
-        self._next = context.Value("i", 0)
-        self._pool = ProcessPoolExecutor(
-            self._helpers, context, _begin, (self._env.config, self._seeds, self._next)
-        )
-        for _ in range(self._helpers):
-            self._pool.submit(_nothing)
+        try:
+            self._next = context.Value("i", 0)
+            self._pool = ProcessPoolExecutor(
+                self._others, context, _begin, (self._env.config, self._seeds, self._next)
+            )
+            with ctrl_c_waits():
+                for _ in range(self._others):
+                    self._pool.submit(_nothing)
+        except (OSError, BrokenExecutor) as error:
+            self._go_on_alone(f"no process could be started to share validation with ({error})")
 
-    def _play_together(self, player: PolicyPlayer, policy: Policy) -> Results:
-        """Whoever is free takes the next course."""
+    def _go_on_alone(self, why: str) -> None:
+        logging.warning("%s; one process validates from now on", why)
+        self._others = 0
+        self.close()
+
+    def _play_together(self, policy: Policy) -> Results:
+        """Whoever is free takes the next course; what is played when a process ends is kept."""
         pool, counter = self._pool, self._next
         assert pool is not None
         assert counter is not None
         counter.value = 0
         tensors = policy_tensors(policy.network)
+        results: Results = {}
         try:
             calls: list[Future[Results]] = [
-                pool.submit(_play, policy.spec, tensors, policy.profile) for _ in range(self._helpers)
+                pool.submit(_play, policy.spec, tensors, policy.profile) for _ in range(self._others)
             ]
-            results = _take_turns(self._env, player, self._seeds, counter)
+            results |= _take_turns(self._env, PolicyPlayer(policy, self._env.config), self._seeds, counter)
             for call in calls:
                 results |= call.result()
         except BrokenExecutor:
-            logging.warning("a process that helped to validate ended without a word; going on without")
-            self._helpers = 0
-            self.close()
-            return {}
+            self._go_on_alone("a process that shared validation ended without a word")
         return results
 
 
@@ -124,9 +133,10 @@ _here: tuple[GreatWallEnv, Sequence[int], Synchronized[int]] | None = None
 
 
 def _begin(config: Config, seeds: Sequence[int], counter: Synchronized[int]) -> None:
-    """In each helper, once."""
+    """In each of the others, once."""
     global _here
     prepare_process()
+    torch.set_flush_denormal(True)  # as in the process that learns
     _here = build_env(config), seeds, counter
 
 

@@ -84,9 +84,10 @@ class NetworkSpec:
 
 
 class ExtractedPolicy(ActorCriticPolicy):
-    """An `MlpPolicy` that also takes what its extractor has already made of observations.
+    """An `MlpPolicy` whose `evaluate_actions` and `forward` also take what its extractor has already made of
+    observations. SB3's other methods go round `extract_features` and take observations only.
 
-    No extractor learns: features need computing once, not anew in every epoch over a rollout.
+    No extractor learns: features need computing once, not anew in every epoch.
     """
 
     def extract(self, observations: torch.Tensor) -> torch.Tensor:

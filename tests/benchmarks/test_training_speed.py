@@ -17,9 +17,9 @@ def test_a_run_is_timed_with_its_parts_and_its_page_written(
     page = tmp_path / "performance.md"
     page.write_text(f"before\n{training_speed.BEGIN}\nold\n{training_speed.END}\nafter\n")
     path = tmp_path / "speed.json"
-    options = ["--timesteps", "512", "--preset", "paper", "--json", str(path), "--document", str(page)]
+    options = ["--timesteps", "512", "--presets", "paper", "--json", str(path), "--document", str(page)]
     assert run_command(training_speed.TrainingSpeed, options, "training_speed") == 0
-    found = json.loads(path.read_text())
+    (found,) = json.loads(path.read_text())["runs"]
     assert found["timesteps"] >= 512
     assert 0 < found["cpu_seconds_of"]["updates"] < found["cpu_seconds"]
     assert found["cpu_seconds_of"]["validation"] > 0

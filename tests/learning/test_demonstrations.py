@@ -25,6 +25,7 @@ from greatwall.learning.training_state import read_state
 from greatwall.players import Teacher
 from greatwall.players.oracle import OraclePlayer
 from greatwall.players.rule import RulePlayer
+from greatwall.policies.features import NormalisedFeatures
 from greatwall.policies.network import NetworkSpec, build_policy, policy_tensors
 from greatwall.policies.policy_file import load_policy
 
@@ -86,6 +87,27 @@ def test_a_policy_learns_what_it_is_shown_and_most_where_most_is_at_stake() -> N
     torn.extract(policy)
     fit(policy, optimiser, torn, 50, torch.Generator().manual_seed(0), falling=True)
     assert (demonstrations._greedy(policy, observations) == 2).all()
+
+
+def test_agreement_is_of_the_policy_as_it_plays_whatever_its_extractor() -> None:
+    policy = build_policy(NetworkSpec("normalised", {}, (16,)))
+    rng = np.random.default_rng(3)
+    observations = [rng.random(207, np.float32) * 5 for _ in range(200)]
+    assert isinstance(policy.features_extractor, NormalisedFeatures)
+    policy.features_extractor.absorb(torch.from_numpy(np.stack(observations)))
+    actions = demonstrations._greedy(policy, observations).tolist()
+    data = Demonstrations(observations, actions, [1.0] * 200, [math.nan] * 200)
+    data.extract(policy)
+    assert demonstrations._agreement(policy, data) == 1.0
+
+
+def test_through_vision_a_policy_is_shown_through_truth() -> None:
+    config = WARM.apply(make_config(eyes="vision"))
+    school = School(config, WARM, 3)
+    try:
+        assert {seat.env.config.eyes.kind for seat in school._seats} == {"truth"}
+    finally:
+        school.close()
 
 
 def test_returns_are_discounted_rewards_and_unknown_near_a_cut() -> None:

@@ -16,8 +16,10 @@ from greatwall.learning.training_state import Counters, TrainingState
 from train_ppo import DEFAULT_DEMONSTRATION_STEPS, Arguments, resolve
 
 
-def state(timesteps: int = 50_000, randomise: float = 0.0, warm: str = "rule") -> TrainingState:
-    preset = PRESETS["default"].warmed(warm, 30_000)
+def state(
+    timesteps: int = 50_000, randomise: float = 0.0, warm: str = "rule", shown: int = 30_000
+) -> TrainingState:
+    preset = PRESETS["default"].warmed(warm, shown)
     config = dataclasses.replace(preset.apply(make_config(eyes="truth")), randomise=randomise)
     counters = Counters(0, timesteps=timesteps, target_timesteps=100_000)
     nothing: dict[str, Any] = {}
@@ -47,6 +49,16 @@ def test_the_default_is_warm_started_and_made_gentle_once() -> None:
 
 def test_a_short_run_is_shown_less() -> None:
     assert resolve(Arguments(timesteps=1_000), None).preset.demonstration_steps == 800
+
+
+def test_until_something_was_shown_a_run_of_another_length_is_shown_as_much_as_suits_it() -> None:
+    before = state(timesteps=0, shown=800)
+    assert resolve(Arguments(), before).preset.demonstration_steps == 800
+    longer = resolve(Arguments(timesteps=50_000), before)
+    assert longer.preset.demonstration_steps == 40_000
+    assert not changes_between(before, longer.config, longer.preset, 0).refused
+    begun = state(timesteps=900, shown=800)
+    assert resolve(Arguments(timesteps=50_000), begun).preset.demonstration_steps == 800
 
 
 def test_a_phone_has_no_teacher() -> None:
@@ -103,12 +115,19 @@ def test_randomising_may_change_and_the_games_under_way_are_not_gone_on_with() -
         ),
         (Arguments(warm_start="rule", device="phone"), "--warm-start: expected the simulator"),
         (Arguments(preset="default", device="phone"), "or learn by --preset scratch"),
+        (Arguments(device="phone", demonstration_steps=10), "or learn by --preset scratch"),
+        (Arguments(timesteps=1), "--timesteps: expected more than the 1 steps of demonstrations, found 1"),
     ],
 )
 def test_mistakes_are_one_line(asked: Arguments, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         resolve(asked, None)
     assert "\n" not in str(caught.value)
+
+
+def test_a_run_that_was_shown_nothing_yet_begins_anew_on_a_phone() -> None:
+    with pytest.raises(ConfigError, match="or learn by --fresh --preset scratch"):
+        resolve(Arguments(device="phone"), state(timesteps=0))
 
 
 def test_a_run_shown_at_home_may_go_on_elsewhere() -> None:
