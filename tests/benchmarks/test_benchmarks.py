@@ -57,9 +57,9 @@ def test_rows_that_are_not_trained_are_left_out_of_the_readme_and_seeds_are_a_da
     text = readme_results.learning(figures, readme_results.ENGLISH)
     rows = [line for line in text.splitlines() if line.startswith("| ")][2:]
     assert [row.split(" | ")[0] for row in rows] == [
-        "| `default`", "| `paper`", *(f"| *{name}* (4 courses)" for name in players)
+        "| `default`, shown first by `rule`", "| `paper`", *(f"| *{name}* (4 courses)" for name in players)
     ]  # fmt: skip
-    assert rows[0] == "| `default` | 100,000 | 500 (490-510) | -, 500 | +500 | 0.50, 0.50 |"
+    assert rows[0] == "| `default`, shown first by `rule` | 100,000 | 500 (490-510) | -, 500 | +500 | 0.50, 0.50 |"
     assert "by distance: `rule`, `oracle`. A dash" in text
 
 
