@@ -59,7 +59,7 @@ def test_rows_that_are_not_trained_are_left_out_of_the_readme_and_seeds_are_a_da
     assert [row.split(" | ")[0] for row in rows] == [
         "| `default`, shown first by `rule`", "| `paper`", *(f"| *{name}* (4 courses)" for name in players)
     ]  # fmt: skip
-    assert rows[0] == "| `default`, shown first by `rule` | 100,000 | 500 (490-510) | -, 500 | +500 | 0.50, 0.50 |"
+    assert rows[0].endswith("| 100,000 | 500 (490-510) | -, 500 | +500 | 0.50, 0.50 |")
     assert "by distance: `rule`, `oracle`. A dash" in text
 
 

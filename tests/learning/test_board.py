@@ -39,7 +39,7 @@ def test_the_settings_of_a_run_are_on_the_hparams_page(tmp_path: Path) -> None:
         plugin["_hparams_/session_start_info"].plugin_data.content
     ).session_start_info
     told = dict(started.hparams.items())
-    assert told["preset"].string_value == "default"
+    assert told["preset"].string_value == "scratch"
     assert told["seed"].number_value == 3
     assert told["network.net_arch"].string_value == "[8]"
     experiment = HParamsPluginData.FromString(plugin["_hparams_/experiment"].plugin_data.content).experiment

@@ -39,8 +39,8 @@ def test_on_the_wall_clock_the_game_stands_still_until_all_is_validated_and_save
     def noted(owner: type, name: str) -> None:
         original = getattr(owner, name)
 
-        def note(self: Any) -> Any:
-            result = original(self)
+        def note(self: Any, **options: Any) -> Any:
+            result = original(self, **options)
             seen.append((name, int(worker.device.tick)))
             return result
 
