@@ -31,6 +31,7 @@ check_system() {
         has_library libglib-2.0.so.0 || lack "GLib, which OpenCV loads" libglib2.0-0
         if [ "$purpose" = test ] && [ -z "${DISPLAY:-}" ]; then
             command -v Xvfb >/dev/null || lack "Xvfb, the tests' display" xvfb
+            command -v xdotool >/dev/null || lack "xdotool, which clicks in the tests' windows" xdotool
         fi
         if [ "$purpose" = test ]; then
             command -v adb >/dev/null || lack "adb, which the tests connect to a stand-in phone" adb
