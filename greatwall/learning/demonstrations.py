@@ -73,9 +73,7 @@ class Demonstrations:
 
     def extract(self, policy: ExtractedPolicy) -> None:
         """All at once, for every epoch to come."""
-        for first in range(0, len(self), BATCH):
-            some = np.stack(self.observations[first : first + BATCH])
-            self.features.append(policy.extract(torch.from_numpy(some)))
+        self.features = [policy.extract(torch.from_numpy(np.stack(self.observations)))]
 
     def __len__(self) -> int:
         return len(self.actions)

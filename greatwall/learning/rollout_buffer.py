@@ -13,7 +13,6 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 
 Extract = Callable[[torch.Tensor], torch.Tensor]  # (N, observation) -> (N, features)
-ROWS_AT_ONCE = 512  # of observations: their radial bases are many
 
 
 class ExtractedRolloutBuffer(RolloutBuffer):
@@ -29,7 +28,6 @@ class ExtractedRolloutBuffer(RolloutBuffer):
 
     def _get_samples(self, *args: Any, **kwargs: Any) -> RolloutBufferSamples:
         if not self._is_extracted:  # by now they are flat: (steps * envs, size)
-            rows = self.to_torch(self.observations).split(ROWS_AT_ONCE)
-            self.observations = torch.cat([self._extract(some) for some in rows]).numpy()
+            self.observations = self._extract(self.to_torch(self.observations)).numpy()
             self._is_extracted = True
         return super()._get_samples(*args, **kwargs)

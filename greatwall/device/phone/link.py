@@ -349,20 +349,21 @@ class _Refused(Exception):  # noqa: N818 - what adb said
 def _request(stream: socket.socket, service: str) -> None:
     data = service.encode()
     stream.sendall(b"%04x" % len(data) + data)
-    answer = _exactly(stream, 4)
+    answer = exactly(stream, 4)
     if answer != b"OKAY":
         reason = b""
         if answer == b"FAIL":
-            reason = _exactly(stream, int(_exactly(stream, 4), 16))
+            reason = exactly(stream, int(exactly(stream, 4), 16))
         raise _Refused(" ".join(reason.decode("utf-8", "replace").split()) or f"the answer {answer!r}")
 
 
-def _exactly(stream: socket.socket, count: int) -> bytes:
+def exactly(stream: socket.socket, count: int) -> bytes:
+    """That many bytes, however they come; `ConnectionError` where the stream ends before."""
     data = b""
     while len(data) < count:
         more = stream.recv(count - len(data))
         if not more:
-            raise ConnectionError("adb's server hung up")
+            raise ConnectionError("adb's server or the phone hung up")
         data += more
     return data
 

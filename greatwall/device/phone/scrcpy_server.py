@@ -18,7 +18,7 @@ from collections import deque
 from pathlib import Path
 
 from config import PhoneConfig
-from greatwall.device.phone.link import AdbLink
+from greatwall.device.phone.link import AdbLink, exactly
 from greatwall.device.phone.scrcpy import NAME_BYTES, VERSION
 from greatwall.device.phone.touches import touch_refusal
 from greatwall.errors import DeviceError, DeviceLost
@@ -142,7 +142,7 @@ class ScrcpyServer:
                 byte = stream.recv(1)
                 if byte:
                     if not self._wants_video:  # the name comes on whichever socket is first
-                        _ = _exactly(stream, NAME_BYTES)
+                        _ = exactly(stream, NAME_BYTES)
                     return stream, byte
                 found = ConnectionError("the phone hung up")
             except DeviceLost:
@@ -228,13 +228,3 @@ class ScrcpyServer:
 
 def _word(flag: bool) -> str:
     return "true" if flag else "false"
-
-
-def _exactly(stream: socket.socket, count: int) -> bytes:
-    data = b""
-    while len(data) < count:
-        more = stream.recv(count - len(data))
-        if not more:
-            raise ConnectionError("the phone hung up")
-        data += more
-    return data
