@@ -84,7 +84,9 @@ class Arguments:
     eyes: Literal["truth", "vision"] | None = None
     """truth: the game's own state, fast; vision: detector, ground scan and OCR."""
     n_envs: int | None = None
-    """Games played at once, in this one process."""
+    """Games played at once."""
+    processes: int | None = None
+    """Processes that play them; one a core, up to four, unless given. What is learnt is the same."""
     timesteps: int | None = None
     """Env steps in all, earlier sessions included. A larger number continues a finished run."""
     seed: int | None = None
@@ -124,6 +126,7 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     for name, value, low in (
         ("--timesteps", arguments.timesteps, 1),
         ("--n-envs", arguments.n_envs, 1),
+        ("--processes", arguments.processes, 1),
         ("--exam-episodes", arguments.exam_episodes, 0),
         ("--demonstration-steps", arguments.demonstration_steps, 1),
     ):
@@ -208,6 +211,7 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
         preset=preset.with_envs(int(n_envs)),
         run_seed=seed or 0,
         timesteps=timesteps,
+        processes=arguments.processes or 0,
     )
 
 

@@ -313,7 +313,7 @@ def settings_of(row: Row, task: Task) -> RunSettings:
         if preset.warm_start:
             preset = dataclasses.replace(preset, demonstration_steps=timesteps // 2)
     config = preset.apply(make_config(eyes="truth", variants=parse_variants(row.variant)))
-    return RunSettings(config, preset, task.seed, timesteps, validation_processes=1)
+    return RunSettings(config, preset, task.seed, timesteps, processes=1)
 
 
 def standard_players() -> tuple[dict[str, Any], str]:

@@ -6,6 +6,7 @@ thread at a time.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,6 +34,18 @@ class NotHere(Exception):  # noqa: N818 - no error, only a reason to take the ne
     """A runtime that is not installed, or has not the hardware it needs."""
 
 
+@functools.cache
+def _openvino_core() -> Any:
+    """OpenVINO's entry, one a process and for good. Each gives the thread a stack for signal handlers and
+    takes it back with its end; two that end in the order they came leave none, and the next signal, Ctrl-C
+    say, ends the process (seen with 2026.4)."""
+    try:
+        import openvino
+    except ImportError as error:
+        raise NotHere("openvino") from error
+    return openvino.Core()
+
+
 class OpenVinoNetwork:
     """An ONNX file on OpenVINO's CPU plug-in, one stream.
 
@@ -43,11 +56,7 @@ class OpenVinoNetwork:
     name = "openvino"
 
     def __init__(self, path: Path, threads: int, precision: str | None = None) -> None:
-        try:
-            import openvino
-        except ImportError as error:
-            raise NotHere("openvino") from error
-        core = openvino.Core()
+        core = _openvino_core()
         settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
         if precision is not None:
             settings["INFERENCE_PRECISION_HINT"] = precision

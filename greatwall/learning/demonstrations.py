@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from config import Config, replace_in
 from game_env import GreatWallEnv
 from greatwall.assembly import build_env
 from greatwall.contracts import Action, FloatArray, Perception
+from greatwall.learning.crew import Crew
 from greatwall.learning.presets import Preset
 from greatwall.learning.seeds import training_seed
 from greatwall.learning.starts import moved_to
@@ -92,8 +94,8 @@ class _Seat:
         self._discounts: list[float] = []
         self._ended = False
 
-    def begin(self, seed: int, speed_m_s: float) -> None:
-        """A course of that seed, from where it is that fast."""
+    def begin(self, seed: int, speed_m_s: float) -> FloatArray:
+        """A course of that seed, from where it is that fast; its first observation."""
         course = self._config.course
         self.observation, info = self.env.reset(seed=seed)
         start_m = (speed_m_s - course.start_speed_m_s) / course.speed_gain_per_m
@@ -106,6 +108,7 @@ class _Seat:
         if isinstance(self.teacher, Rule207Player):
             self.teacher.begin_at(speed_m_s * course.px_per_m)
         self._taken, self._rewards, self._discounts = [], [], []
+        return self.observation
 
     def advice(self) -> int:
         """What the teacher would do, noted with what is at stake."""
@@ -117,8 +120,13 @@ class _Seat:
         self._taken.append((self.observation, int(action), LEAST_STAKE + stake))
         return int(action)
 
-    def step(self, action: int) -> bool:
-        """Do it; True at the end of the course or of the segment."""
+    def ride(self, action: int) -> tuple[bool, FloatArray]:
+        """`advice`, and then `step` whatever it is."""
+        self.advice()
+        return self.step(action)
+
+    def step(self, action: int) -> tuple[bool, FloatArray]:
+        """Do it. True at the end of the course or of the segment, and what is seen then."""
         self.teacher.took(Action(action))
         lives = self.observation[LIVES_INDEX]
         self.observation, reward, terminated, truncated, info = self.env.step(action)
@@ -129,10 +137,11 @@ class _Seat:
         periods = max(1.0, info["timing"]["step_s"] * self._config.worker.decision_hz)
         self._discounts.append(preset.gamma ** (periods if preset.gamma_by_time else 1.0))
         self._ended = terminated
-        return terminated or truncated or len(self._taken) >= SEGMENT_STEPS
+        return terminated or truncated or len(self._taken) >= SEGMENT_STEPS, self.observation
 
-    def hand_over(self, to: Demonstrations) -> None:
-        """Everything since `begin` but what was advised on and not yet done."""
+    def hand_over(self) -> Demonstrations:
+        """Everything since `begin`, or since this was called, but what was advised on and not yet done."""
+        to = Demonstrations()
         value, left_out, returns = 0.0, 0.0 if self._ended else 1.0, []
         for reward, discount in zip(reversed(self._rewards), reversed(self._discounts), strict=True):
             value = reward + discount * value
@@ -144,50 +153,64 @@ class _Seat:
             to.stakes.append(stake)
             to.returns.append(known)
         self._taken, self._rewards, self._discounts = [], [], []
+        return to
+
+    def close(self) -> None:
+        self.env.close()
+
+
+def _seat(config: Config, preset: Preset) -> _Seat:
+    return _Seat(build_env(config), make_teacher(preset.warm_start, config), config, preset)
 
 
 class School:
-    """Games and teachers for one warm start; the draws are a function of the run's seed. `close` it."""
+    """Games and teachers for one warm start, in so many `processes`; the draws are a function of the run's
+    seed. `close` it."""
 
-    def __init__(self, config: Config, preset: Preset, run_seed: int) -> None:
+    def __init__(self, config: Config, preset: Preset, run_seed: int, processes: int = 1) -> None:
         # As validation does: a teacher needs no pictures, and through vision this would take an hour.
         config = replace_in(config, "eyes", kind="truth")
         self._config, self._run_seed = config, run_seed
         self._rng = np.random.default_rng([DRAW_STREAM, run_seed])
         self._top_m_s = TOP_SPEEDS_M_S[bool(preset.network.extras)]
-        self._seats = [
-            _Seat(build_env(config), make_teacher(preset.warm_start, config), config, preset)
-            for _ in range(SEATS)
-        ]
+        self._seats = Crew([partial(_seat, config, preset)] * SEATS, processes)
+        self._seen: list[FloatArray] = []  # what each seat sees
         self._episodes = [0] * SEATS
-        self._begun = False
 
     def collect(self, steps: int, learner: ExtractedPolicy | None) -> Demonstrations:
         """That many steps, by the learner or, without one, by the teacher."""
-        if not self._begun:
-            for index in range(SEATS):
-                self._begin(index)
-            self._begun = True
+        if not self._seen:
+            self._seen = [np.zeros(0, np.float32)] * SEATS
+            self._begin(range(SEATS))
         found = Demonstrations()
         for seats in self._turns(steps):
-            advices = [self._seats[index].advice() for index in seats]
             if learner is None:
+                advices = self._seats.call("advice", [()] * len(seats), seats)
                 slips = self._rng.random(len(seats)) < SLIPS
                 others = self._rng.integers(len(Action), size=len(seats))
-                actions = np.where(slips, others, advices)
+                actions, do = np.where(slips, others, advices), "step"
             else:
-                actions = _greedy(learner, [self._seats[index].observation for index in seats])
-            for index, action in zip(seats, actions, strict=True):
-                if self._seats[index].step(int(action)):
-                    self._seats[index].hand_over(found)
-                    self._begin(index)
-        for seat in self._seats:
-            seat.hand_over(found)
+                actions, do = _greedy(learner, [self._seen[index] for index in seats]), "ride"
+            came_of_it = self._seats.call(do, [(int(action),) for action in actions], seats)
+            ended = []
+            for index, (is_over, observation) in zip(seats, came_of_it, strict=True):
+                self._seen[index] = observation
+                if is_over:
+                    ended.append(index)
+            self._hand_over(ended, found)
+            self._begin(ended)
+        self._hand_over(range(SEATS), found)
         return found
 
     def close(self) -> None:
-        for seat in self._seats:
-            seat.env.close()
+        self._seats.close()
+
+    def _hand_over(self, seats: Sequence[int], to: Demonstrations) -> None:
+        for some in self._seats.call("hand_over", [()] * len(seats), seats):
+            to.observations += some.observations
+            to.actions += some.actions
+            to.stakes += some.stakes
+            to.returns += some.returns
 
     def _turns(self, steps: int) -> Iterator[range]:
         """All seats by turns, and at last as many as are left, so that it is exactly `steps`."""
@@ -195,14 +218,18 @@ class School:
             yield range(min(SEATS, steps))
             steps -= SEATS
 
-    def _begin(self, index: int) -> None:
-        seed = training_seed(self._run_seed, DEMONSTRATION_ENV + index, self._episodes[index])
-        self._episodes[index] += 1
+    def _begin(self, seats: Sequence[int]) -> None:
+        courses = []
         slowest = self._config.course.start_speed_m_s
-        speed = float(self._rng.uniform(slowest, max(slowest, self._top_m_s)))
-        if self._rng.random() < FROM_THE_START:
-            speed = slowest
-        self._seats[index].begin(seed, speed)
+        for index in seats:
+            seed = training_seed(self._run_seed, DEMONSTRATION_ENV + index, self._episodes[index])
+            self._episodes[index] += 1
+            speed = float(self._rng.uniform(slowest, max(slowest, self._top_m_s)))
+            if self._rng.random() < FROM_THE_START:
+                speed = slowest
+            courses.append((seed, speed))
+        for index, observation in zip(seats, self._seats.call("begin", courses, seats), strict=True):
+            self._seen[index] = observation
 
 
 def warm_start(
@@ -211,14 +238,16 @@ def warm_start(
     preset: Preset,
     run_seed: int,
     on_round: Callable[[Progress], None],
+    processes: int = 1,
 ) -> None:
-    """Fit `policy` to its preset's teacher in `preset.demonstration_steps` steps of the game."""
+    """Fit `policy` to its preset's teacher in `preset.demonstration_steps` steps of the game, played in so
+    many `processes`. `CrewError` when one of them ended."""
     rounds = min(ROUNDS, preset.demonstration_steps)
     generator = torch.Generator().manual_seed(
         int(np.random.SeedSequence([FIT_STREAM, run_seed]).generate_state(1)[0])
     )
     optimiser = torch.optim.Adam(policy.parameters(), lr=RATE)
-    school = School(config, preset, run_seed)
+    school = School(config, preset, run_seed, processes)
     every = Demonstrations()
     played = 0
     try:
@@ -262,12 +291,14 @@ def fit(
         for group in optimiser.param_groups:
             group["lr"] = RATE * (1 - turn / turns) if falling else RATE
         drawn = torch.randint(len(data), (min(BATCH, len(data)),), generator=generator)
-        values, log_chances, _ = policy.evaluate_actions(features[drawn], actions[drawn])
-        loss = -(stakes[drawn] * log_chances).mean()
+        seen: Any = policy.extract_features(features[drawn])
+        logits = policy.action_net(policy.mlp_extractor.forward_actor(seen))
+        unlikely = torch.nn.functional.cross_entropy(logits, actions[drawn], reduction="none")
+        loss = (stakes[drawn] * unlikely).mean()
         known = ~torch.isnan(returns[drawn])
-        if known.any():
-            errors = values.flatten()[known] - returns[drawn][known]
-            loss = loss + VALUE_WEIGHT * (errors**2).mean()
+        if known.any():  # from most the critic has nothing to learn
+            values = policy.value_net(policy.mlp_extractor.forward_critic(seen[known])).flatten()
+            loss = loss + VALUE_WEIGHT * ((values - returns[drawn][known]) ** 2).mean()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)

@@ -18,6 +18,7 @@ from greatwall.assembly import build_env, make_config
 from greatwall.errors import ConfigError, GreatWallError
 from greatwall.learning.board import board_logger
 from greatwall.learning.changes import Changes, changes_between
+from greatwall.learning.crew import usual_processes
 from greatwall.learning.demonstrations import Progress, warm_start
 from greatwall.learning.disk import WAIT_S, Disk
 from greatwall.learning.episode_log import EpisodeLog
@@ -51,6 +52,7 @@ from greatwall.policies.network import ExtractedPolicy
 
 VALIDATION_EPISODES = 10
 VALIDATION_MAX_M = 60_000  # far beyond what anybody reaches: an end for what never falls
+SHARED_FROM_STEPS = 10_000  # a process needs seconds to begin
 VALIDATIONS = 10  # in a run, at most: a policy that rides for 20 km takes its time
 
 
@@ -63,7 +65,14 @@ class RunSettings:
     run_seed: int
     timesteps: int
     validation_episodes: int | None = None  # None: the usual number
-    validation_processes: int = 0  # that play them, this one too; 0: one a core, up to four
+    processes: int = 0  # that play games, this one too; 0: one a core, up to four, and in short runs one
+
+    @property
+    def game_processes(self) -> int:
+        """Processes in which training games and demonstrations are played."""
+        if self.processes or self.timesteps < SHARED_FROM_STEPS:
+            return max(1, self.processes)
+        return usual_processes(self.preset.n_envs)
 
 
 def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: int) -> PPO:
@@ -123,7 +132,9 @@ class TrainingRun:
         self.saver = PolicySaver(settings.config, settings.preset, settings.run_seed, self.disk)
         first, replays = self._games_under_way(state)
         # SB3 resets the envs once more before it collects: that reset begins the counted episode.
-        self._envs = build_training_envs(settings.config, settings.preset, settings.run_seed, first, replays)
+        self._envs = build_training_envs(
+            settings.config, settings.preset, settings.run_seed, first, replays, settings.game_processes
+        )
         self._demonstrates = settings.preset.warm_start != "" and done == 0
         demonstrated = settings.preset.demonstration_steps if self._demonstrates else 0
         self._remaining = max(0, settings.timesteps - done - demonstrated)
@@ -243,7 +254,7 @@ class TrainingRun:
 
     def _build_validator(self) -> Validator:
         seeds = range(VALIDATION_START, VALIDATION_START + self._validation_episodes)
-        return Validator(self._validation_env, seeds, self._settings.validation_processes)
+        return Validator(self._validation_env, seeds, self._settings.processes)
 
     def _build_callbacks(self) -> list[BaseCallback]:
         """In the order they act: what changes the learner, what reports, what saves; the state last,
@@ -317,7 +328,7 @@ class TrainingRun:
 
         policy = self.model.policy
         assert isinstance(policy, ExtractedPolicy)
-        warm_start(policy, settings.config, preset, settings.run_seed, say)
+        warm_start(policy, settings.config, preset, settings.run_seed, say, settings.game_processes)
         self.model.num_timesteps = preset.demonstration_steps
 
     def save_interrupted(self) -> list[Path]:

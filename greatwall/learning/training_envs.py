@@ -1,11 +1,12 @@
-"""The envs a policy learns in: seeded episode by episode, monitored, several in one process.
+"""The envs a policy learns in: seeded episode by episode, monitored, several in each process.
 
-Main thread; on the game clock `step` runs the Worker's stages itself.
+Main thread of its process; on the game clock `step` runs the Worker's stages itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepR
 from config import Config, replace_in
 from game_env import GreatWallEnv
 from greatwall.contracts import OBSERVATION_SIZE, FloatArray
+from greatwall.learning.parallel_envs import ParallelEnvs
 from greatwall.learning.presets import Preset
 from greatwall.learning.randomise import build_training_game
 from greatwall.learning.seeds import training_seed
@@ -156,23 +158,29 @@ def build_training_envs(
     run_seed: int,
     first_episodes: Sequence[int] = (),
     replays: Sequence[Sequence[int]] = (),
+    processes: int = 1,
 ) -> LearningReward:
-    """`preset.n_envs` envs. When resuming, `first_episodes`: with which episode each begins, and
-    `replays`: what was done in it already. Envs beyond the ends of these begin at the beginning."""
+    """`preset.n_envs` envs, on the game's clock in so many `processes`. When resuming, `first_episodes`: with
+    which episode each begins, and `replays`: what was done in it already. Envs beyond the ends of these begin
+    at the beginning."""
 
     def maker(index: int) -> Callable[[], gym.Env[FloatArray, int]]:
         first = first_episodes[index] if index < len(first_episodes) else 0
         replay = replays[index] if index < len(replays) else ()
-        return lambda: TrainingEpisodes(
-            Monitor(build_training_game(config)), run_seed, index, first, replay, starts
-        )
+        return partial(_training_env, config, run_seed, index, first, replay, starts)
 
     if preset.episode_s:
         config = replace_in(config, "env", max_seconds=preset.episode_s)
     moves = config.device == "simulator" and config.worker.clock == "game"
     starts = (preset.furthest_start_m if moves else 0.0, preset.starts_at_0)
-    envs = DummyVecEnv([maker(index) for index in range(preset.n_envs)])
+    makers = [maker(index) for index in range(preset.n_envs)]
+    shared = processes > 1 and preset.n_envs > 1 and moves  # in real time threads and pauses are this one's
+    envs = ParallelEnvs(makers, processes) if shared else DummyVecEnv(makers)
     return LearningReward(envs, preset.reward_scale, preset.life_penalty, 1.0 / config.worker.decision_hz)
+
+
+def _training_env(config: Config, run_seed: int, *rest: Any) -> TrainingEpisodes:
+    return TrainingEpisodes(Monitor(build_training_game(config)), run_seed, *rest)
 
 
 def episode_numbers(envs: VecEnv) -> list[int]:

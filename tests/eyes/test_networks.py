@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +56,27 @@ def test_truncated_weights_are_one_line_wherever_they_end(tmp_path: Path, share:
     with pytest.raises(FileFormatError, match="truncated or foreign") as caught:
         load_network(path, runtime, 1)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="signals as POSIX has them")
+@pytest.mark.parametrize("runtime", ["openvino", "onnx"])
+def test_a_signal_is_heard_whichever_detector_is_gone_first(runtime: str, repo_root: Path) -> None:
+    script = f"""
+import os, signal
+from greatwall.eyes.networks import load_network
+from greatwall.eyes.detector import DEFAULT_WEIGHTS
+heard = []
+signal.signal(signal.SIGUSR1, lambda *_: heard.append(1))
+first, second = (load_network(DEFAULT_WEIGHTS, {runtime!r}, 1) for _ in range(2))
+del first
+del second
+os.kill(os.getpid(), signal.SIGUSR1)
+print(heard)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=repo_root, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[1]"), done.stderr
 
 
 def test_a_model_without_fixed_sides_is_one_line(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_through_vision_a_policy_is_shown_through_truth() -> None:
     config = WARM.apply(make_config(eyes="vision"))
     school = School(config, WARM, 3)
     try:
-        assert {seat.env.config.eyes.kind for seat in school._seats} == {"truth"}
+        assert {seat.env.config.eyes.kind for seat in school._seats.here} == {"truth"}
     finally:
         school.close()
 
@@ -121,6 +121,24 @@ def test_returns_are_discounted_rewards_and_unknown_near_a_cut() -> None:
     horizon = math.ceil(math.log(demonstrations.UNKNOWN_SHARE) / math.log(WARM.gamma))
     assert horizon + 1 > STEPS / demonstrations.SEATS, "too short for a cut game to tell its returns"
     assert all(math.isnan(one) for one in found.returns) or min(known) < 0, "only a death makes them known"
+
+
+def test_games_in_other_processes_are_the_same_games() -> None:
+    """By the teacher, by a learner, and with a last turn that is not everybody's."""
+    steps, learner = 8 * 70 + 3, build_policy(WARM.network)
+
+    def played(processes: int) -> list[Demonstrations]:
+        school = School(CONFIG, WARM, 3, processes)
+        try:
+            return [school.collect(steps, who) for who in (None, learner, None)]
+        finally:
+            school.close()
+
+    for here, apart in zip(played(1), played(3), strict=True):
+        assert len(here) == len(apart) == steps
+        assert (here.actions, here.stakes) == (apart.actions, apart.stakes)
+        np.testing.assert_array_equal(here.returns, apart.returns)
+        np.testing.assert_array_equal(here.observations, apart.observations)
 
 
 @pytest.mark.parametrize("name", TEACHERS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import os
 import random
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from greatwall.assembly import make_config
 from greatwall.errors import FileFormatError, WorkerError
+from greatwall.learning.crew import CrewError
 from greatwall.learning.presets import PRESETS, Preset
 from greatwall.learning.reporting import ProgressCallback
 from greatwall.learning.run import RunSettings, TrainingRun
@@ -88,12 +91,16 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     return run_in(tmp_path_factory.mktemp("whole"), settings())[0]
 
 
-@pytest.mark.parametrize("stops", [(2,), (150, 210, 296)], ids=["at once", "three times"])
+@pytest.mark.parametrize(
+    ("stops", "processes"),
+    [((2,), 1), ((150, 210, 296), 1), ((150,), 2)],
+    ids=["at once", "three times", "in two processes"],
+)
 def test_interrupted_and_resumed_equals_uninterrupted(
-    stops: tuple[int, ...], uninterrupted: RunFiles, tmp_path: Path
+    stops: tuple[int, ...], processes: int, uninterrupted: RunFiles, tmp_path: Path
 ) -> None:
     for stop in stops:
-        run_in(tmp_path, settings(), stop)
+        run_in(tmp_path, dataclasses.replace(settings(), processes=processes), stop)
         random.seed()
         np.random.seed()  # noqa: NPY002 - whatever else the process draws changes nothing
         torch.seed()
@@ -119,6 +126,27 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     assert curves(files) == curves(uninterrupted)
     for path in (files.best, files.eval_best, files.final):
         assert path.exists()
+
+
+def test_a_process_that_dies_ends_training_with_one_line_and_what_was_saved_goes_on(
+    uninterrupted: RunFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = ProgressCallback._on_step
+
+    def kill(self: ProgressCallback) -> bool:
+        if self.num_timesteps == 150:
+            (other,) = self.training_env.venv._crew._processes  # type: ignore[attr-defined]
+            os.kill(other.pid, signal.SIGKILL)
+        return original(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProgressCallback, "_on_step", kill)
+        with pytest.raises(CrewError, match="ended without a word; memory may have run out"):
+            run_in(tmp_path, dataclasses.replace(settings(), processes=2))
+    files, _ = run_in(tmp_path, settings())
+    one, other = read_state(uninterrupted.state), read_state(files.state)
+    for name, tensor in one.tensors.items():
+        np.testing.assert_array_equal(tensor, other.tensors[name], err_msg=name)
 
 
 def test_every_point_of_a_curve_is_at_its_own_step(uninterrupted: RunFiles) -> None:
