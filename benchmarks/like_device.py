@@ -239,7 +239,7 @@ class LikeDevice:
     """phone: the stand-in, real time, vision; simulator: truth, with the stand-in's delays."""
     preset: str = "default"
     """Of both trainings."""
-    timesteps: int = 1_000_000
+    timesteps: int = 100_000
     """Of both trainings."""
     train_seed: int = 0
     """Of both trainings."""

@@ -11,10 +11,8 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable
 
-from greatwall.contracts import Frame
-from greatwall.device.phone.captures import FIRST_FRAME_S, JOIN_S, SILENCE_S, NewestFrame, Size
+from greatwall.device.phone.captures import JOIN_S, SILENCE_S, Capture
 from greatwall.device.phone.h264 import H264Decoder
 from greatwall.device.phone.link import AdbLink, acknowledge_at_once
 from greatwall.device.phone.scrcpy import RESET_VIDEO, FramedParser, Packet
@@ -28,15 +26,15 @@ RESET_EVERY_S = 0.5  # a whole picture is asked for at most this often
 BROKEN_FOR_S = 5.0  # a stream of which nothing can be made for this long is over
 
 
-class ScrcpyCapture:
-    """`captures.Capture`."""
+class ScrcpyCapture(Capture):
+    """Through a server that was started with video."""
 
     name = "scrcpy"
+    hint = "wake the phone, or use --capture screenrecord"
 
     def __init__(self, link: AdbLink, server: ScrcpyServer) -> None:
+        super().__init__()
         self._link, self._server = link, server
-        self.resized: Callable[[Size], None] | None = None
-        self._newest = NewestFrame()
         self._parser = FramedParser()
         self._decoder = H264Decoder()
         self._clock = StreamClock()
@@ -45,25 +43,9 @@ class ScrcpyCapture:
         self._reset_at_s = 0.0
         self._good_at_s = 0.0
 
-    def start(self, timeout_s: float = FIRST_FRAME_S) -> None:
+    def _begin(self) -> None:
         self._good_at_s = time.perf_counter()
         self._thread.start()
-        try:
-            self._newest.wait_first(timeout_s, "wake the phone, or use --capture screenrecord")
-        except DeviceError:
-            self.close()
-            raise
-
-    def newest(self) -> Frame:
-        return self._newest.newest()
-
-    @property
-    def frames(self) -> int:
-        return self._newest.frames
-
-    @property
-    def size(self) -> Size:
-        return self._newest.size
 
     # --- the thread ---------------------------------------------------------------------------
 
@@ -104,11 +86,7 @@ class ScrcpyCapture:
             captured_at_s = self._clock.captured_at_s(packet.pts_us, now_s)
             for picture in self._decoder.decode(packet.payload, captured_at_s, packet.is_key):
                 self._good_at_s = now_s
-                if (
-                    self._newest.put(picture, picture.captured_at_s, picture.size)
-                    and self.resized is not None
-                ):
-                    self.resized(picture.size)
+                self._show(picture, picture.captured_at_s, picture.size)
         if self._decoder.waits_for_key and self._decoder.broken > broken_before:
             self._ask_for_a_whole_picture(now_s)
 

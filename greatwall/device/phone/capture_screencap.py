@@ -17,8 +17,8 @@ import cv2
 import numpy as np
 
 from config import PhoneConfig
-from greatwall.contracts import Frame, FrameArray
-from greatwall.device.phone.captures import FIRST_FRAME_S, JOIN_S, NewestFrame, Size
+from greatwall.contracts import FrameArray
+from greatwall.device.phone.captures import JOIN_S, Capture, Size
 from greatwall.device.phone.link import AdbLink
 from greatwall.errors import DeviceError, DeviceLost
 
@@ -110,8 +110,10 @@ def _bad(expected: str, found: str) -> DeviceError:
     return DeviceError(f"screencap: expected {expected}, found {found}; see whether the phone is awake")
 
 
-class ScreencapCapture:
-    """`captures.Capture` by screenshots of one kind."""
+class ScreencapCapture(Capture):
+    """By screenshots of one kind."""
+
+    hint = "see whether the phone is awake"
 
     def __init__(
         self,
@@ -121,33 +123,16 @@ class ScreencapCapture:
         command: tuple[str, ...],
         parse: Callable[[bytearray], Picture],
     ) -> None:
+        super().__init__()
         self.name = name
-        self.resized: Callable[[Size], None] | None = None
         self._link, self._command, self._parse = link, command, parse
         self._period_s = 1.0 / config.max_fps
-        self._newest = NewestFrame()
         self._failed = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._shoot, name="capture", daemon=True)
 
-    def start(self, timeout_s: float = FIRST_FRAME_S) -> None:
+    def _begin(self) -> None:
         self._thread.start()
-        try:
-            self._newest.wait_first(timeout_s, "see whether the phone is awake")
-        except DeviceError:
-            self.close()
-            raise
-
-    def newest(self) -> Frame:
-        return self._newest.newest()
-
-    @property
-    def frames(self) -> int:
-        return self._newest.frames
-
-    @property
-    def size(self) -> Size:
-        return self._newest.size
 
     def _shoot(self) -> None:
         """The thread: one after the other, as fast as they come but no faster than is wanted."""
@@ -168,8 +153,7 @@ class ScreencapCapture:
             else:
                 in_a_row = 0
                 good_at_s = time.perf_counter()
-                if self._newest.put(picture, asked_at_s, picture.size) and self.resized is not None:
-                    self.resized(picture.size)
+                self._show(picture, asked_at_s, picture.size)
             self._stop.wait(asked_at_s + self._period_s - time.perf_counter())
 
     def health(self) -> str:

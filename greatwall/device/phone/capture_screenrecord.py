@@ -12,11 +12,9 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable
 
 from config import PhoneConfig
-from greatwall.contracts import Frame
-from greatwall.device.phone.captures import FIRST_FRAME_S, JOIN_S, SILENCE_S, NewestFrame, Size
+from greatwall.device.phone.captures import JOIN_S, SILENCE_S, Capture, Size
 from greatwall.device.phone.display import display_size, fitted
 from greatwall.device.phone.h264 import AnnexBCutter, CodedPicture, H264Decoder
 from greatwall.device.phone.link import READY, AdbLink, acknowledge_at_once, quoted, state_line
@@ -31,46 +29,28 @@ FRUITLESS = 3  # recordings in a row without a picture
 CHUNK = 1 << 18
 
 
-class ScreenrecordCapture:
-    """`captures.Capture`. `limit_s` is for phones, and tests, that stop sooner."""
+class ScreenrecordCapture(Capture):
+    """One recording after another. `limit_s` is for phones, and tests, that stop sooner."""
 
     name = "screenrecord"
+    hint = "screenrecord shows nothing before the screen changes: open the game first"
 
     def __init__(self, link: AdbLink, config: PhoneConfig, limit_s: float = LIMIT_S) -> None:
-        self.resized: Callable[[Size], None] | None = None
+        super().__init__()
         self.link, self.limit_s = link, limit_s
         self.recordings = 0
         self.quiet_s = QUIET_S  # grows where pictures come in pieces
         self._config = config
         self._size: Size | None = None  # of every recording, px
-        self._newest = NewestFrame()
         self._lock = threading.Lock()  # of the two fields below
         self._current: _Recording | None = None
         self._next: _Recording | None = None
         self._broken = self._fruitless = 0
         self._closed = False
 
-    def start(self, timeout_s: float = FIRST_FRAME_S) -> None:
+    def _begin(self) -> None:
         with self._lock:
             self._next = self._record()
-        try:
-            self._newest.wait_first(
-                timeout_s, "screenrecord shows nothing before the screen changes: open the game first"
-            )
-        except DeviceError:
-            self.close()
-            raise
-
-    def newest(self) -> Frame:
-        return self._newest.newest()
-
-    @property
-    def frames(self) -> int:
-        return self._newest.frames
-
-    @property
-    def size(self) -> Size:
-        return self._newest.size
 
     def _record(self) -> _Recording:
         if self._size is None:  # asked once: a recording that asks for the next one reads nothing meanwhile
@@ -96,11 +76,7 @@ class ScreenrecordCapture:
                 if not self._is_current(recording):
                     return
                 self._fruitless = 0
-                if (
-                    self._newest.put(picture, picture.captured_at_s, picture.size)
-                    and self.resized is not None
-                ):
-                    self.resized(picture.size)
+                self._show(picture, picture.captured_at_s, picture.size)
 
     def _is_current(self, recording: _Recording) -> bool:
         with self._lock:

@@ -7,11 +7,11 @@ does not change leaves the last frame there with its own time.
 
 from __future__ import annotations
 
+import abc
 import itertools
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from greatwall.contracts import Frame, FrameSource
 from greatwall.errors import DeviceError, DeviceLost
@@ -25,33 +25,6 @@ JOIN_S = 3.0
 Size = tuple[int, int]
 # Of frames, over all captures of the process: they go on rising when one is replaced.
 _IDS = itertools.count(1)
-
-
-class Capture(Protocol):
-    """One way to look at the screen. `frame_id`s rise; times are the perf counter's."""
-
-    name: str
-    resized: Callable[[Size], None] | None  # called from the capture's thread when the size has changed
-
-    def start(self, timeout_s: float = FIRST_FRAME_S) -> None:
-        """Returns when the first frame is there; `DeviceError` when none comes."""
-
-    def newest(self) -> Frame:
-        """The newest frame; `DeviceLost` from when the capture broke."""
-
-    @property
-    def frames(self) -> int:
-        """Distinct frames so far."""
-
-    @property
-    def size(self) -> Size:
-        """Of the newest frame, px, width and height."""
-
-    def health(self) -> str:
-        """One line for people."""
-
-    def close(self) -> None:
-        """Stop; may be called twice, and after a failure."""
 
 
 class NewestFrame:
@@ -116,3 +89,54 @@ class NewestFrame:
             if self._frame is None:
                 return "no frame yet"
             return f"newest {(time.perf_counter() - self._frame.captured_at_s) * 1e3:.0f} ms old"
+
+
+class Capture(abc.ABC):
+    """One way to look at the screen. `frame_id`s rise; times are the perf counter's."""
+
+    name: str
+    hint = ""  # what to do where no first frame comes
+
+    def __init__(self) -> None:
+        self.resized: Callable[[Size], None] | None = None  # called from its thread when the size has changed
+        self._newest = NewestFrame()
+
+    def start(self, timeout_s: float = FIRST_FRAME_S) -> None:
+        """Returns when the first frame is there; `DeviceError` when none comes."""
+        self._begin()
+        try:
+            self._newest.wait_first(timeout_s, self.hint)
+        except DeviceError:
+            self.close()
+            raise
+
+    def newest(self) -> Frame:
+        """The newest frame; `DeviceLost` from when the capture broke."""
+        return self._newest.newest()
+
+    @property
+    def frames(self) -> int:
+        """Distinct frames so far."""
+        return self._newest.frames
+
+    @property
+    def size(self) -> Size:
+        """Of the newest frame, px, width and height."""
+        return self._newest.size
+
+    @abc.abstractmethod
+    def health(self) -> str:
+        """One line for people."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Stop; may be called twice, and after a failure."""
+
+    @abc.abstractmethod
+    def _begin(self) -> None:
+        """Start the thread that calls `_show`."""
+
+    def _show(self, source: FrameSource, captured_at_s: float, size: Size) -> None:
+        """A picture came."""
+        if self._newest.put(source, captured_at_s, size) and self.resized is not None:
+            self.resized(size)
