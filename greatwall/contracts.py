@@ -354,6 +354,14 @@ class Device(Protocol):
 
 
 @runtime_checkable
+class WaitingDevice(Protocol):
+    """A device that tells when a frame comes, so that nobody need look again and again."""
+
+    def wait_newer(self, than_id: int, timeout_s: float) -> None:
+        """Returns when `frame()` gives another frame, or fails, or after that long. Raises nothing."""
+
+
+@runtime_checkable
 class TickedDevice(Device, Protocol):
     """A device whose time can be moved by hand: what the game clock needs.
 

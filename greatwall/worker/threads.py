@@ -15,7 +15,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from greatwall.contracts import recovering
+from greatwall.contracts import WaitingDevice, recovering
 from greatwall.errors import DeviceLost, GameLeft, Interruption, NoFreshFrame, WorkerError
 from greatwall.worker.clocks import WallClock
 from greatwall.worker.stages import RECOVER_S, Stages, Supervision
@@ -192,9 +192,12 @@ class ThreadDriver:
     # --- the loops ----------------------------------------------------------------------------
 
     def _grab_loop(self) -> None:
-        """`grab_hz` distinct frames a second. Looks a little early, and again soon when the frame is
-        still the old one: that keeps in step with a source of the same rate, so frames are fresh."""
+        """`grab_hz` distinct frames a second. Looks a little early; when the frame is still the old one, as
+        soon as the device says there is another, or again soon where it does not say: that keeps in step
+        with a source of the same rate, so frames are fresh."""
         stages, clock = self._stages, self._clock
+        device = stages.device
+        tells = device if isinstance(device, WaitingDevice) else None
         period_s = EARLY / self._config.grab_hz
         while not self._stop.is_set():
             began_s = clock.now_s()
@@ -202,6 +205,10 @@ class ThreadDriver:
                 self._last_new_s = began_s
                 left_s = began_s + period_s - clock.now_s()
             else:
+                newest = stages.slot.look()[0]
+                if tells is not None and newest is not None:
+                    tells.wait_newer(newest.frame_id, IDLE_S)
+                    continue
                 left_s = period_s / 8
             self._stop.wait(max(0.0, left_s))
 

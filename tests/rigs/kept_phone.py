@@ -72,6 +72,9 @@ class ScriptedPhone:
     def size(self) -> tuple[int, int]:
         return (720, 1280) if self.upright else (1280, 720)
 
+    def wait_newer(self, than_id: int, timeout_s: float) -> None:
+        """Each look is another frame."""
+
     def shell(self, arguments: Sequence[str], timeout_s: float = 5.0) -> str:
         self.log.append(" ".join(arguments))
         if not self.plugged:

@@ -300,3 +300,36 @@ def test_timing_is_kept(rig):
     assert 15 < summary["loop_fps"] <= summary["grab_fps"] + 1
     assert 0 < summary["frame_age_ms"]["p50"] < 100
     assert 0.25 < summary["hud_period_s"] < 0.45
+
+
+def test_a_device_that_tells_of_its_frames_is_looked_at_once_for_each():
+    """It is not asked again and again, and who lost it is told as ever."""
+    rig = make_rig("wall")
+    looked, told = [], threading.Condition()
+    plain = rig.device.frame
+
+    def frame():
+        found = plain()
+        looked.append(found.frame_id)
+        return found
+
+    def wait_newer(than_id, timeout_s):
+        deadline_s = time.monotonic() + timeout_s
+        with told:
+            while plain().frame_id == than_id and time.monotonic() < deadline_s:
+                told.wait(0.001)
+
+    rig.device.frame, rig.device.wait_newer = frame, wait_newer
+    rig.worker.start()
+    try:
+        assert rig.worker.new_game(1)
+        assert rig.worker.wait(rig.worker.perception_ready, 3.0)
+        looked.clear()
+        play_on(rig, 1.5)
+        assert len(set(looked)) > 10
+        assert len(looked) < 2.5 * len(set(looked))  # one too early, one when it was told
+        rig.device.error = DeviceLost("unplugged")
+        assert "unplugged" in str(seconds_until_raised(rig)[1])
+    finally:
+        rig.device.error = None
+        rig.worker.close()

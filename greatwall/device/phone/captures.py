@@ -83,6 +83,16 @@ class NewestFrame:
             if self._frame is None:
                 raise DeviceError(f"expected a frame within {timeout_s:g} s, found none; {hint}")
 
+    def wait_newer(self, than_id: int, timeout_s: float) -> None:
+        """Until another frame is there, or the capture has failed, or that long."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: (
+                    self._error is not None or (self._frame is not None and self._frame.frame_id != than_id)
+                ),
+                timeout_s,
+            )
+
     def age(self) -> str:
         """How old the newest frame is, in words."""
         with self._changed:
@@ -113,6 +123,10 @@ class Capture(abc.ABC):
     def newest(self) -> Frame:
         """The newest frame; `DeviceLost` from when the capture broke."""
         return self._newest.newest()
+
+    def wait_newer(self, than_id: int, timeout_s: float) -> None:
+        """Until `newest` has something else to say than that frame, or that long."""
+        self._newest.wait_newer(than_id, timeout_s)
 
     @property
     def frames(self) -> int:

@@ -59,6 +59,10 @@ class PhoneDevice:
         self.size = frame.size
         return frame
 
+    def wait_newer(self, than_id: int, timeout_s: float) -> None:
+        """`contracts.WaitingDevice`."""
+        self._parts.capture.wait_newer(than_id, timeout_s)
+
     # --- touching -----------------------------------------------------------------------------
 
     def tap(self, x: float, y: float) -> None:

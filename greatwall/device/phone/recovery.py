@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from config import Config, GameProfile, PhoneConfig
-from greatwall.contracts import Device, Frame
+from greatwall.contracts import Device, Frame, WaitingDevice
 from greatwall.device.phone.foreground import DUMP, Foreground, may_be_a_game
 from greatwall.device.phone.guard import STOP, StopSwitch, TouchRules
 from greatwall.device.phone.link import ADDRESS, READY, AdbLink
@@ -38,7 +38,7 @@ class Link(Protocol):
         """What a command prints there; `DeviceError` or `DeviceLost`."""
 
 
-class Phone(Device, Protocol):
+class Phone(Device, WaitingDevice, Protocol):
     """A phone whose screen and touches are open, or were: `PhoneDevice`."""
 
     @property
@@ -131,6 +131,10 @@ class KeptPhone:
         if self._stands_wrong(frame):
             raise GameLeft(f"expected a screen as wide as the game's, found {frame.size[0]}x{frame.size[1]}")
         return frame
+
+    def wait_newer(self, than_id: int, timeout_s: float) -> None:
+        """`contracts.WaitingDevice`."""
+        self.phone.wait_newer(than_id, timeout_s)
 
     def tap(self, x: float, y: float) -> None:
         self._expect_touchable()

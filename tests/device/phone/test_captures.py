@@ -412,3 +412,24 @@ def test_a_capture_that_failed_gives_no_old_frame_as_fresh() -> None:
     newest.fail("second")
     with pytest.raises(DeviceLost, match="first"):
         newest.newest()
+
+
+def test_who_waits_for_a_newer_frame_is_woken_by_it_and_by_a_failure() -> None:
+    newest = NewestFrame()
+
+    def waited_s(than_id: int, timeout_s: float, happens: Callable[[], object] | None = None) -> float:
+        later = threading.Timer(0.1, happens or (lambda: None))
+        later.start()
+        began_s = time.monotonic()
+        newest.wait_newer(than_id, timeout_s)
+        took_s = time.monotonic() - began_s
+        later.join()
+        return took_s
+
+    assert waited_s(0, 0.2) >= 0.2, "there is none"
+    assert waited_s(0, 20.0, lambda: newest.put(Blank(), 1.0, (2, 2))) < 10
+    here = newest.newest().frame_id
+    assert waited_s(here - 1, 20.0) < 10, "it is there already"
+    assert waited_s(here, 0.2) >= 0.2
+    assert waited_s(here, 20.0, lambda: newest.put(Blank(), 2.0, (2, 2))) < 10
+    assert waited_s(newest.newest().frame_id, 20.0, lambda: newest.fail("gone")) < 10
