@@ -3,7 +3,7 @@
     python benchmarks/training_speed.py [--timesteps 100000] [--presets scratch default]
 
 One preset after another, as `train_ppo.py` runs it, without its exam and its film. CPU time is of the process
-that learns: those that share validation are not in it. Writes JSON and the lines of docs/performance.md
+that learns: those that share its games are not in it. Writes JSON and the lines of docs/performance.md
 between its markers. On a machine that others use too, `chrt -r 1 python benchmarks/training_speed.py` (Linux,
 as root) gives it a core when it wants one; the result says so. Main thread.
 """
