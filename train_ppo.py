@@ -86,7 +86,9 @@ class Arguments:
     n_envs: int | None = None
     """Games played at once."""
     processes: int | None = None
-    """Processes that play them; one a core, up to four, unless given. What is learnt is the same."""
+    """Processes that play, demonstrate and validate. Unless given: one a core, up to four; below 10,000 steps
+    games are played in one. What is learnt is the same; 1 takes the least memory. Not kept for the next
+    start."""
     timesteps: int | None = None
     """Env steps in all, earlier sessions included. A larger number continues a finished run."""
     seed: int | None = None
@@ -154,6 +156,11 @@ def resolve(arguments: Arguments, state: TrainingState | None) -> RunSettings:
     if device == "phone" and n_envs != 1:
         raise ConfigError(
             f"--n-envs: expected 1 on a phone, which plays one game, found {n_envs}; leave it out"
+        )
+    if device == "phone" and arguments.processes is not None:
+        raise ConfigError(
+            f"--processes: expected none on a phone, which plays one game, found {arguments.processes}; "
+            "leave it out"
         )
     if arguments.variant is None:
         variants = tuple(saved.get("variants", ()))

@@ -99,7 +99,7 @@ class CarryOver:
     """NAME=FILE, or a built-in player; the best policy in models/ unless given"""
     speeds: tuple[float, ...] = (20.0, 26.0, 32.0)
     """m/s at which runs begin; the course gets faster by a quarter within two minutes"""
-    courses: int = 20
+    courses: int = 6
     """of each speed, on the game's clock"""
     wall_courses: int = 0
     """of each speed, through vision on the wall clock: two minutes each, on a machine that is else quiet"""

@@ -355,7 +355,10 @@ class Device(Protocol):
 
 @runtime_checkable
 class WaitingDevice(Protocol):
-    """A device that tells when a frame comes, so that nobody need look again and again."""
+    """A device that tells when a frame comes, so that nobody need look again and again.
+
+    Whoever wraps one and leaves frames out is none itself: its newest frame and the device's differ.
+    """
 
     def wait_newer(self, than_id: int, timeout_s: float) -> None:
         """Returns when `frame()` gives another frame, or fails, or after that long. Raises nothing."""

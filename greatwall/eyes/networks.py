@@ -7,6 +7,7 @@ thread at a time.
 from __future__ import annotations
 
 import functools
+import threading
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,11 +35,19 @@ class NotHere(Exception):  # noqa: N818 - no error, only a reason to take the ne
     """A runtime that is not installed, or has not the hardware it needs."""
 
 
-@functools.cache
+_CORE_LOCK = threading.Lock()
+
+
 def _openvino_core() -> Any:
-    """OpenVINO's entry, one a process and for good. Each gives the thread a stack for signal handlers and
-    takes it back with its end; two that end in the order they came leave none, and the next signal, Ctrl-C
-    say, ends the process (seen with 2026.4)."""
+    """OpenVINO's entry, one a process and for good; any thread. Each gives its thread a stack for signal
+    handlers and takes it back with its end; two that end in the order they came leave none, and the next
+    signal, Ctrl-C say, ends the process (seen with 2026.4)."""
+    with _CORE_LOCK:
+        return _new_openvino_core()
+
+
+@functools.cache
+def _new_openvino_core() -> Any:
     try:
         import openvino
     except ImportError as error:

@@ -14,53 +14,51 @@ from itertools import pairwise
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from signal import Signals
 from typing import Any, Generic, TypeVar
 
 import torch
 
 from greatwall.errors import GreatWallError, WorkerError
-from greatwall.learning.parallel import LOOK_S, cores, ctrl_c_waits, prepare_process
+from greatwall.learning.parallel import LOOK_S, ctrl_c_waits, prepare_process
 
-MOST_PROCESSES = 4
-SILENT_S = 300.0  # a resumed game that is played again to where it was is silent for long
+LOOKS = 300  # of `LOOK_S` each: a resumed game that is played again to where it was is silent for long
+BROKEN_OFF = "expected a crew whose calls were heard to their end, found one broken off; make another"
 
 T = TypeVar("T")
-Answer = tuple[list[Any], Exception | None]  # what calls returned, what one raised
 Call = tuple[int, tuple[Any, ...]]  # which of its members, and with what
+Answer = tuple[list[Any], Exception | None]  # what calls returned, what one raised
 
 
 class CrewError(GreatWallError):
-    """A process in which members lived ended, or fell silent."""
-
-
-def usual_processes(members: int) -> int:
-    """One a core, up to `MOST_PROCESSES`, and none without a member."""
-    return max(1, min(cores(), MOST_PROCESSES, members))
+    """A process in which members live ended, or fell silent."""
 
 
 class Crew(Generic[T]):
     """Members made by `makers`, in equal shares over `processes`, the first share in this one; `close` it.
 
-    With one process there is no other, and makers need not be picklable. Raises what a maker raises; those of
-    other processes are heard of at the first call, so that they begin while this one goes on.
+    The other processes begin with the first call. With one process there is no other, and makers need not be
+    picklable. As wherever processes are spawned, the program is one that can be imported: what it does stands
+    under `if __name__ == "__main__"`. Raises what a maker raises.
     """
 
     def __init__(self, makers: Sequence[Callable[[], T]], processes: int) -> None:
+        count = max(1, min(processes, len(makers)))
+        bounds = [len(makers) * part // count for part in range(count + 1)]
         self._size = len(makers)
-        self._starts: list[int] = []  # of the other processes' members
+        self._starts = bounds[1:-1]  # of the other processes' members
+        self._shares = [list(makers[low:high]) for low, high in pairwise(bounds[1:])]  # not begun yet
         self._connections: list[Connection] = []
         self._processes: list[BaseProcess] = []
-        self._here: list[T] = []
         self._unheard: list[int] = []  # processes with an answer to come
+        self._broken = ""  # why no call is possible any more
+        self._here: list[T] = []
         try:
-            self._start(makers, max(1, min(processes, len(makers))))
-            self._here = [maker() for maker in makers[: self._starts[0] if self._starts else None]]
+            for maker in makers[: bounds[1]]:
+                self._here.append(maker())
         except BaseException:
             self.close()
             raise
-
-    def __len__(self) -> int:
-        return self._size
 
     @property
     def here(self) -> list[T]:
@@ -73,26 +71,42 @@ class Crew(Generic[T]):
         """`method` of these members (all unless given), each with its own arguments; what they return, in
         that order. Members of one process are called in that order too.
 
-        Raises what a member raised once all have been called; `CrewError` when a process ended.
+        When every process has answered, raises what a member raised; those after it in its process were not
+        called. `CrewError` when a process ended or fell silent, and at every call after such a one.
         """
-        members = range(self._size) if members is None else members
-        calls: list[list[Call]] = [[] for _ in range(len(self._connections) + 1)]
-        places = []
-        for member, given in zip(members, arguments, strict=True):
-            number = sum(start <= member for start in self._starts)
-            places.append((number, len(calls[number])))
-            first = self._starts[number - 1] if number else 0
-            calls[number].append((member - first, given))
-        self._raise_failures(self._hear())  # of the making, or of a call that Ctrl-C broke off
-        for number, some in enumerate(calls):
-            if number and some:
-                self._ask(number, (method, some))
-        found = {0: _called(self._here, method, calls[0])} | self._hear()
+        if self._broken:
+            raise CrewError(self._broken)
+        self._broken = BROKEN_OFF  # by Ctrl-C, say: no later call may take this one's answers for its own
+        try:
+            if self._shares:
+                self._start()
+                self._raise_failures(self._hear())
+            members = range(self._size) if members is None else members
+            calls: list[list[Call]] = [[] for _ in range(len(self._connections) + 1)]
+            places = []
+            for member, given in zip(members, arguments, strict=True):
+                number = sum(start <= member for start in self._starts)
+                places.append((number, len(calls[number])))
+                first = self._starts[number - 1] if number else 0
+                calls[number].append((member - first, given))
+            for number, some in enumerate(calls):
+                if number and some:
+                    self._ask(number, (method, some))
+            own = _called(self._here, method, calls[0])
+            try:
+                found = {0: own} | self._hear()
+            except CrewError as error:
+                raise error from own[1]
+        except CrewError as error:
+            self._broken = str(error)
+            raise
+        self._broken = ""
         self._raise_failures(found)
         return [found[number][0][index] for number, index in places]
 
     def close(self) -> None:
         """Close every member that can be closed, and end the other processes."""
+        self._broken = self._broken or BROKEN_OFF
         for one in self._connections:
             one.close()  # they hear of it and leave
         here, self._here = self._here, []
@@ -103,31 +117,30 @@ class Crew(Generic[T]):
             for process in self._processes:
                 process.join(LOOK_S)
                 if process.is_alive():
-                    process.terminate()
-                    process.join()
-            self._processes, self._connections, self._unheard = [], [], []
+                    process.kill()
+                    process.join(LOOK_S)
+            self._processes, self._connections = [], []
 
-    def _start(self, makers: Sequence[Callable[[], T]], count: int) -> None:
-        """The other processes; where there is no room for them this one does without."""
-        bounds = [len(makers) * part // count for part in range(count + 1)]
+    def _start(self) -> None:
+        """The other processes; where there is no room for them all, this one does without any."""
         context = multiprocessing.get_context("spawn")  # torch and OpenVINO do not survive a fork
+        shares, self._shares = self._shares, []
         try:
             with ctrl_c_waits():
-                for low, high in pairwise(bounds[1:]):
+                for makers in shares:
                     ours, theirs = context.Pipe()
                     self._connections.append(ours)
-                    process = context.Process(
-                        target=_live, args=(theirs, list(makers[low:high])), daemon=True
-                    )
+                    process = context.Process(target=_live, args=(theirs, makers), daemon=True)
                     process.start()
                     theirs.close()
                     self._processes.append(process)
                     self._unheard.append(len(self._connections))
         except OSError as error:
-            logging.warning("no process could be started to play games in (%s); one plays them all", error)
-            self.close()
-            return
-        self._starts = bounds[1:-1]
+            logging.warning("not all processes to play games in could be started (%s); one plays all", error)
+            for one in self._connections:
+                one.close()
+            self._starts, self._connections, self._unheard = [], [], []
+            self._here += [maker() for makers in shares for maker in makers]
 
     @staticmethod
     def _raise_failures(found: dict[int, Answer]) -> None:
@@ -139,7 +152,7 @@ class Crew(Generic[T]):
         try:
             self._connections[number - 1].send(question)
         except OSError as error:
-            raise self._lost("ended without a word") from error
+            raise self._ended(number) from error
         self._unheard.append(number)
 
     def _hear(self) -> dict[int, Answer]:
@@ -147,21 +160,35 @@ class Crew(Generic[T]):
         found = {}
         while self._unheard:
             number = self._unheard[0]
-            ours = self._connections[number - 1]
-            if not connection.wait([ours, self._processes[number - 1].sentinel], SILENT_S):
-                raise self._lost(f"was silent for {SILENT_S:.0f} s")
+            ours, process = self._connections[number - 1], self._processes[number - 1]
+            for _ in range(LOOKS):  # not one long wait: time also passes while all of them are stopped
+                ready = connection.wait([ours, process.sentinel], LOOK_S)
+                if ready:
+                    break
+            else:
+                raise CrewError(
+                    f"expected an answer from every process that plays games, found one silent for "
+                    f"{LOOKS * LOOK_S:.0f} s; see what the machine is busy with, or use --processes 1"
+                )
             try:
+                if ours not in ready and not ours.poll():
+                    raise EOFError
                 found[number] = ours.recv()
             except (EOFError, OSError) as gone:
-                raise self._lost("ended without a word") from gone
+                raise self._ended(number) from gone
             del self._unheard[0]
         return found
 
-    def _lost(self, what: str) -> CrewError:
-        return CrewError(
-            f"expected every process to play its games, found one that {what}; memory may have run out: "
-            "use --processes 1"
-        )
+    def _ended(self, number: int) -> CrewError:
+        process = self._processes[number - 1]
+        process.join(LOOK_S)
+        code = process.exitcode
+        if code is not None and code < 0:
+            how = f"that was ended by {Signals(-code).name}"
+        else:
+            how = f"that ended with status {code}"
+        why = "memory may have run out: " if code == -9 else ""
+        return CrewError(f"expected every process to play its games, found one {how}; {why}use --processes 1")
 
 
 def _called(members: Sequence[Any], method: str, calls: Sequence[Call]) -> Answer:
@@ -178,7 +205,8 @@ def _live(theirs: Connection, makers: Sequence[Callable[[], Any]]) -> None:
     members: list[Any] = []
     try:
         try:
-            members += [maker() for maker in makers]
+            for maker in makers:
+                members.append(maker())
         except Exception as error:  # noqa: BLE001 - raised there
             theirs.send(([], _portable(error)))
             return
@@ -186,7 +214,12 @@ def _live(theirs: Connection, makers: Sequence[Callable[[], Any]]) -> None:
         while True:
             method, calls = theirs.recv()
             found, failure = _called(members, method, calls)
-            theirs.send((found, failure and _portable(failure)))
+            try:
+                theirs.send((found, failure and _portable(failure)))
+            except (OSError, EOFError):
+                raise
+            except Exception as error:  # noqa: BLE001 - what cannot be sent is refused before a byte of it is
+                theirs.send(([], _portable(error)))
     except (EOFError, OSError):
         return
     finally:
@@ -202,7 +235,8 @@ def _portable(error: Exception) -> Exception:
         traceback.print_exception(error)
     if is_ours:
         return error
-    return CrewError(f"expected a call to succeed, found {type(error).__name__}: {error}; report it")
+    text = " ".join(str(error).split())
+    return CrewError(f"expected a call to succeed, found {type(error).__name__}: {text}; report it")
 
 
 def _close(member: Any) -> None:

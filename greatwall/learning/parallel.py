@@ -24,6 +24,7 @@ from greatwall.learning.evaluation import EpisodeResult, play_episode
 from greatwall.players import make_player
 
 LOOK_S = 1.0
+MOST_PROCESSES = 4  # unless more are asked for
 
 OnEpisode = Callable[[int, EpisodeResult], None]  # which player's, and what came of it
 
@@ -47,6 +48,11 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def usual_processes() -> int:
+    """To play games in, this one too: one a core, up to `MOST_PROCESSES`."""
+    return min(cores(), MOST_PROCESSES)
 
 
 def play_here(stage: Stage, players: int, seeds: Sequence[int], on_episode: OnEpisode) -> None:

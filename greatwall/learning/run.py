@@ -15,15 +15,15 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from config import Config
 from greatwall.assembly import build_env, make_config
-from greatwall.errors import ConfigError, GreatWallError
+from greatwall.errors import ConfigError
 from greatwall.learning.board import board_logger
 from greatwall.learning.changes import Changes, changes_between
-from greatwall.learning.crew import usual_processes
 from greatwall.learning.demonstrations import Progress, warm_start
 from greatwall.learning.disk import WAIT_S, Disk
 from greatwall.learning.episode_log import EpisodeLog
 from greatwall.learning.hyperparameters import HyperparametersCallback
 from greatwall.learning.kept_files import newest_policy
+from greatwall.learning.parallel import usual_processes
 from greatwall.learning.presets import Preset
 from greatwall.learning.reins import Gaps, PausingCallback, ReleasingCallback
 from greatwall.learning.reporting import (
@@ -65,14 +65,14 @@ class RunSettings:
     run_seed: int
     timesteps: int
     validation_episodes: int | None = None  # None: the usual number
-    processes: int = 0  # that play games, this one too; 0: one a core, up to four, and in short runs one
+    processes: int = 0  # that play games, this one too; 0 is `usual_processes()`, or one for a short run
 
     @property
     def game_processes(self) -> int:
-        """Processes in which training games and demonstrations are played."""
-        if self.processes or self.timesteps < SHARED_FROM_STEPS:
-            return max(1, self.processes)
-        return usual_processes(self.preset.n_envs)
+        """Processes in which training games and demonstrations are played; validation has its own measure."""
+        if self.processes:
+            return self.processes
+        return 1 if self.timesteps < SHARED_FROM_STEPS else usual_processes()
 
 
 def build_model(settings: RunSettings, envs: LearningReward, remaining_steps: int) -> PPO:
@@ -128,29 +128,33 @@ class TrainingRun:
         self.disk = Disk(self._warn)
         self.changes = self._accepted(state)
         self.counters = self._begin_counters(state)
-        done = self.counters.timesteps
         self.saver = PolicySaver(settings.config, settings.preset, settings.run_seed, self.disk)
         first, replays = self._games_under_way(state)
         # SB3 resets the envs once more before it collects: that reset begins the counted episode.
         self._envs = build_training_envs(
             settings.config, settings.preset, settings.run_seed, first, replays, settings.game_processes
         )
+        try:
+            self._build(state)
+        except BaseException:
+            self._envs.close()
+            raise
+
+    def _build(self, state: TrainingState | None) -> None:
+        """Everything that stands on the envs."""
+        settings, files, done = self._settings, self._files, self.counters.timesteps
         self._demonstrates = settings.preset.warm_start != "" and done == 0
         demonstrated = settings.preset.demonstration_steps if self._demonstrates else 0
         self._remaining = max(0, settings.timesteps - done - demonstrated)
         self.model = build_model(settings, self._envs, self._rollout_steps(state))
         self.counters.target_timesteps, self.counters.n_steps = settings.timesteps, self.model.n_steps
-        try:
-            if state is not None:
-                restore_model(self.model, state, files.state)
-            else:
-                self._save_beginning()  # from here on the logs have an owner
-            self._log = EpisodeLog(files.episodes, done, self.counters.run_id, self.disk)
-        except GreatWallError:
-            self._envs.close()
-            raise
+        if state is not None:
+            restore_model(self.model, state, files.state)
+        else:
+            self._save_beginning()  # from here on the logs have an owner
+        self._log = EpisodeLog(files.episodes, done, self.counters.run_id, self.disk)
         self.model.set_logger(board_logger(files.board, self.disk, done))
-        self._progress = ProgressCallback(console, settings.timesteps, self.counters.window)
+        self._progress = ProgressCallback(self._console, settings.timesteps, self.counters.window)
         self._pausing = PausingCallback(settings.config)
         self._state_callback = StateCallback(
             files, self.counters, settings.preset.resolved(), settings.config.resolved(), state, self.disk

@@ -21,7 +21,7 @@ from config import Config
 from game_env import GreatWallEnv
 from greatwall.assembly import build_env
 from greatwall.learning.evaluation import EpisodeResult, play_episode
-from greatwall.learning.parallel import cores, ctrl_c_waits, prepare_process
+from greatwall.learning.parallel import ctrl_c_waits, prepare_process, usual_processes
 from greatwall.players.trained import PolicyPlayer
 from greatwall.policies.network import NetworkSpec, build_policy, load_tensors, policy_tensors
 from greatwall.policies.policy_file import Policy
@@ -29,20 +29,19 @@ from greatwall.policies.policy_file import Policy
 SHARED_FROM_S = (
     2.0  # a validation that takes longer is shared the next time: a process needs seconds to begin
 )
-MOST_PROCESSES = 4
 
 Tensors = dict[str, "np.ndarray[Any, Any]"]
 Results = dict[int, EpisodeResult]  # by seed
 
 
 class Validator:
-    """Courses for one env and its copies in other processes. `processes` counts this one too; 0 is all cores,
-    but no more than `MOST_PROCESSES`. `close` it; the env is the caller's. As wherever processes are spawned,
+    """Courses for one env and its copies in other processes. `processes` counts this one too; 0 is
+    `usual_processes()`. `close` it; the env is the caller's. As wherever processes are spawned,
     the program is one that can be imported: what it does stands under `if __name__ == "__main__"`."""
 
     def __init__(self, env: GreatWallEnv, seeds: Sequence[int], processes: int = 0) -> None:
         self._env, self._seeds = env, tuple(seeds)
-        self._others = min(processes or min(cores(), MOST_PROCESSES), len(self._seeds)) - 1
+        self._others = min(processes or usual_processes(), len(self._seeds)) - 1
         self._pool: ProcessPoolExecutor | None = None
         self._next: Synchronized[int] | None = None
 

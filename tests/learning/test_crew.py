@@ -5,9 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
 
 import pytest
 
@@ -35,8 +40,11 @@ class Counter:
     def die(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
+    def lock(self) -> object:
+        return threading.Lock()
+
     def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
+        threading.Event().wait(seconds)
 
 
 class AwkwardError(Exception):
@@ -48,6 +56,31 @@ class AwkwardError(Exception):
 
 def counters(*firsts: int) -> list[partial[Counter]]:
     return [partial(Counter, first) for first in firsts]
+
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+import multiprocessing, os, time
+from functools import partial
+from greatwall.learning.crew import Crew
+
+class Member:
+    def pid(self): return os.getpid()
+
+if __name__ == "__main__":
+    crew = Crew([Member, Member], 2)
+    before = len(multiprocessing.active_children())
+    other = crew.call("pid", [(), ()])[1]
+    try:
+        print("before", before, other, flush=True)
+        while True:
+            crew.call("pid", [(), ()])
+    except KeyboardInterrupt:
+        pass
+    crew.close()
+    assert not multiprocessing.active_children()
+    print("closed", flush=True)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +98,6 @@ def test_members_live_in_equal_shares_and_answer_in_the_order_asked(three: Crew[
     assert len(set(pids)) == 3
     assert pids[0] == os.getpid()
     assert pids[1] == pids[2] != pids[3] == pids[4]
-    assert len(three) == 5
     assert len(three.here) == 1
 
 
@@ -88,12 +120,76 @@ def test_what_a_member_raises_is_raised_when_all_have_answered(
     ]
 
 
-def test_a_call_broken_off_leaves_no_answer_to_the_next(three: Crew[Counter]) -> None:
+def test_members_after_one_that_fails_are_not_called(three: Crew[Counter]) -> None:
     before = three.call("add", [(0,)] * 5)
-    three._ask(1, ("add", [(0, (7,)), (1, (0,))]))  # as where Ctrl-C comes before the answer
-    found = three.call("add", [(0,)] * 5)
-    assert found[1][0] == before[1][0] + 7
-    assert found[2:] == before[2:]
+    with pytest.raises(ConfigError):
+        three.call("fail", [(ConfigError,)] * 2, [3, 4])
+    after = three.call("add", [(0,)] * 5)
+    assert [one[0] - other[0] for one, other in zip(after, before, strict=True)] == [0, 0, 0, 1, 0]
+
+
+def test_what_cannot_be_sent_back_is_one_line_and_the_crew_goes_on(three: Crew[Counter]) -> None:
+    with pytest.raises(CrewError, match=r"expected a call to succeed, found .*pickle"):
+        three.call("lock", [()], [4])
+    assert three.call("add", [(0,)] * 5)
+
+
+def test_a_call_broken_off_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No later one may take its answers for its own."""
+    crew = Crew(counters(0, 1), 2)
+    try:
+        crew.call("add", [(0,)] * 2)
+
+        def struck(*_arguments: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("multiprocessing.connection.Connection.recv", struck)
+            with pytest.raises(KeyboardInterrupt):
+                crew.call("add", [(7,)] * 2)
+        with pytest.raises(CrewError, match="broken off"):
+            crew.call("add", [(0,)] * 2)
+    finally:
+        crew.close()
+
+
+def test_processes_begin_with_the_first_call_and_end_with_the_crew_or_its_process(tmp_path: Path) -> None:
+    """Ctrl-C, which goes to the whole group, is for the first process alone; SIGKILL ends all."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    for number, last in ((signal.SIGINT, "closed"), (signal.SIGKILL, "")):
+        process = subprocess.Popen(
+            [sys.executable, str(script)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        words = process.stdout.readline().split()
+        assert words[:2] == ["before", "0"], words
+        other = int(words[2])
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.kill()
+        out, errors = process.communicate(timeout=30)
+        assert (out.strip(), errors) == (last, "")
+        deadline_s = time.monotonic() + 15
+        while is_there(other) and time.monotonic() < deadline_s:
+            threading.Event().wait(0.05)
+        assert not is_there(other)
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -111,9 +207,9 @@ def test_a_process_that_ends_is_said_at_once_and_close_still_works() -> None:
     try:
         crew.call("add", [(0,)] * 2)
         began_s = time.monotonic()
-        with pytest.raises(CrewError, match=r"ended without a word.*--processes 1"):
+        with pytest.raises(CrewError, match=r"ended by SIGKILL; memory may have run out: use --processes 1"):
             crew.call("die", [()], [1])
-        with pytest.raises(CrewError, match="ended without a word"):
+        with pytest.raises(CrewError, match="ended by SIGKILL"):
             crew.call("add", [(0,)] * 2)
         assert time.monotonic() - began_s < 10
     finally:
@@ -125,8 +221,9 @@ def test_a_process_that_falls_silent_is_said(monkeypatch: pytest.MonkeyPatch) ->
     crew = Crew(counters(0, 1), 2)
     try:
         crew.call("add", [(0,)] * 2)
-        monkeypatch.setattr(crew_module, "SILENT_S", 0.2)
-        with pytest.raises(CrewError, match="was silent for"):
+        monkeypatch.setattr(crew_module, "LOOKS", 2)
+        monkeypatch.setattr(crew_module, "LOOK_S", 0.1)
+        with pytest.raises(CrewError, match="one silent for"):
             crew.call("sleep", [(30.0,)], [1])
     finally:
         began_s = time.monotonic()
@@ -134,17 +231,25 @@ def test_a_process_that_falls_silent_is_said(monkeypatch: pytest.MonkeyPatch) ->
         assert time.monotonic() - began_s < 10, "it does not wait for who sleeps"
 
 
-def test_without_room_for_another_process_one_does_it_all(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("room", [0, 1])
+def test_without_room_for_all_processes_one_does_it_all(
+    room: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def no_room(_self: object) -> None:
-        raise OSError(12, "Cannot allocate memory")
+    started = []
+    original = SpawnProcess.start
 
-    monkeypatch.setattr("multiprocessing.context.SpawnProcess.start", no_room)
+    def no_more_room(self: SpawnProcess) -> None:
+        if len(started) == room:
+            raise OSError(12, "Cannot allocate memory")
+        started.append(self)
+        original(self)
+
+    monkeypatch.setattr(SpawnProcess, "start", no_more_room)
     crew = Crew(counters(0, 10, 20), 3)
     assert crew.call("add", [(1,)] * 3) == [(number, os.getpid()) for number in (1, 11, 21)]
     assert "Cannot allocate memory" in caplog.text
     crew.close()
+    assert [one.is_alive() for one in started] == [False] * room
 
 
 def test_one_process_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
