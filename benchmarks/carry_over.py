@@ -5,13 +5,16 @@
 A run lasts 120 s of the game from a set start speed; whoever loses a life is given it back, so that it lasts
 that long. What counts is lives lost per 100 hazards met, by the game's own account, because distances
 scatter too much. Every condition rides the same courses, so that ratios are of pairs; their intervals are
-95 % bootstraps over courses, drawn within each start speed. Main thread; on the game's clock `--jobs`
-processes.
+95 % bootstraps over courses, drawn within each start speed. Each run is kept in `--folder` under what it
+follows from, policy and settings, and is not made again: the command may be stopped and started again;
+whoever changes the code names another folder. Main thread; on the game's clock `--jobs` processes.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import multiprocessing
 import os
 import sys
@@ -35,7 +38,7 @@ from game_env import GreatWallEnv
 from greatwall.assembly import build_device, build_env, check_seed, make_config
 from greatwall.commands import run_command
 from greatwall.commands.bench import machine
-from greatwall.commands.output import check_output, write_json
+from greatwall.commands.output import check_output, check_output_folder, write_json
 from greatwall.contracts import Player, TickedDevice
 from greatwall.errors import ConfigError
 from greatwall.game.rules import HAZARDS
@@ -47,6 +50,7 @@ from greatwall.players import make_player
 
 RESULT = Path(__file__).with_suffix(".json")
 MODELS = Path(__file__).resolve().parents[1] / "models"
+FOLDER = Path(__file__).resolve().parents[1] / "logs" / "carry_over"
 FAULTS = FaultConfig(miss=0.05, mislabel=0.02, jitter=3.0, stale=0.05, hud=0.02, drop=0.05)
 TABLE_WIDTH = 130  # where there is no terminal to ask
 LATE_S = 0.06  # how much later touches work than whoever plays was trained for
@@ -99,7 +103,7 @@ class CarryOver:
     """NAME=FILE, or a built-in player; the best policy in models/ unless given"""
     speeds: tuple[float, ...] = (20.0, 26.0, 32.0)
     """m/s at which runs begin; the course gets faster by a quarter within two minutes"""
-    courses: int = 6
+    courses: int = 4
     """of each speed, on the game's clock"""
     wall_courses: int = 0
     """of each speed, through vision on the wall clock: two minutes each, on a machine that is else quiet"""
@@ -111,14 +115,18 @@ class CarryOver:
     """of the courses"""
     jobs: int = 2
     """processes at once, on the game's clock"""
+    folder: Path = FOLDER
+    """runs are kept here"""
     json: Path | None = None
     """write everything here; the published file, after a run with every option but these as it is"""
 
     def run(self) -> int:
         self._check()
+        check_output_folder(self.folder, "--folder")
         asked = self.policies or (f"trained={policy_to_play(MODELS, print)}",)
         policies = dict(_named(one) for one in asked)
-        full = dataclasses.replace(self, policies=(), jobs=2, json=None, wall_courses=0) == CarryOver()
+        free = CarryOver(self.policies, jobs=self.jobs, json=self.json, folder=self.folder)
+        full = dataclasses.replace(self, wall_courses=0) == free
         path = self.json or (RESULT if full else None)
         check_output(path, "--json")
         for spec in policies.values():
@@ -158,7 +166,7 @@ class CarryOver:
         asked = [one for one in CONDITIONS if one == TRUTH or not self.only or one.name in self.only]
         courses = range(self.first_seed, self.first_seed + self.courses)
         tasks = [
-            (name, spec, condition, speed, (seed,), self.seconds)
+            (name, spec, condition, speed, (seed,), self.seconds, self.folder)
             for name, spec in policies.items()
             for condition in asked
             for speed in self.speeds
@@ -173,7 +181,7 @@ class CarryOver:
         for name, spec in policies.items():
             for speed in self.speeds if self.wall_courses else ():
                 few = tuple(range(self.first_seed, self.first_seed + self.wall_courses))
-                runs = ride_courses(spec, WALL, speed, few, self.seconds)
+                runs = _kept((name, spec, WALL, speed, few, self.seconds, self.folder))
                 found.setdefault((name, WALL.name), []).extend(runs)
                 console.print(f"{name}, {WALL.name}, from {speed:g} m/s: done", highlight=False)
         runs_by_name = {
@@ -199,23 +207,41 @@ class CarryOver:
         }
 
 
-Task = tuple[str, str, Condition, float, tuple[int, ...], float]
+Task = tuple[str, str, Condition, float, tuple[int, ...], float, Path]
 
 
 def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, list[Run]]]:
     """Each task and its runs, in the order of the tasks."""
     if jobs == 1:
         for task in tasks:
-            yield task, ride_courses(*task[1:])
+            yield task, _kept(task)
         return
     context = multiprocessing.get_context("spawn")  # torch and OpenVINO do not survive a fork
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        for task, runs in zip(tasks, pool.map(_ride_task, tasks), strict=True):
+        for task, runs in zip(tasks, pool.map(_kept, tasks), strict=True):
             yield task, runs
 
 
-def _ride_task(task: Task) -> list[Run]:
-    return ride_courses(*task[1:])
+def _kept(task: Task) -> list[Run]:
+    """The runs of a task, from the folder where they were made before."""
+    _, spec, condition, speed, seeds, seconds, folder = task
+    policy = Path(spec)
+    of = hashlib.sha256(policy.read_bytes()).hexdigest() if policy.is_file() else spec
+    key = {
+        "policy": of,
+        "condition": condition.name,
+        "config": condition.config().resolved(),
+        "speed_m_s": speed,
+        "seeds": list(seeds),
+        "seconds": seconds,
+    }
+    name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:24]
+    path = folder / f"{name}.json"
+    if path.exists():
+        return [Run(**one) for one in json.loads(path.read_text(encoding="utf-8"))["runs"]]
+    runs = ride_courses(spec, condition, speed, seeds, seconds)
+    write_json(path, {"key": key, "runs": [dataclasses.asdict(one) for one in runs]})
+    return runs
 
 
 def ride_courses(

@@ -35,7 +35,7 @@ from greatwall.assembly import build_device, build_env, make_config
 from greatwall.commands import run_command
 from greatwall.commands.bench import load_1min, machine
 from greatwall.commands.output import check_output, write_between, write_json
-from greatwall.contracts import INTERRUPTIONS, Device, Frame
+from greatwall.contracts import INTERRUPTIONS, Device, Frame, WaitingDevice
 from greatwall.device.device_profile import read_device_profile
 from greatwall.errors import ConfigError, DeviceError, FileFormatError
 from greatwall.learning.evaluation import play_episode
@@ -63,6 +63,8 @@ class SeededPhone:
         self.tap, self.swipe, self.frame = device.tap, device.swipe, device.frame
         self.pause, self.resume, self.facts = device.pause, device.resume, device.facts
         self.health, self.close = device.health, device.close
+        if isinstance(device, WaitingDevice):
+            self.wait_newer = device.wait_newer
 
     frame: Callable[[], Frame]
 

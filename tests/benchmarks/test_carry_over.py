@@ -128,7 +128,8 @@ def test_what_is_measured_is_written_and_the_page_shows_it(
 ) -> None:
     path = tmp_path / "carry_over.json"
     options = ["--policies", "a=rule", "b=idle", "--courses", "2", "--seconds", "5", "--jobs", "1",
-               "--speeds", "20", "32", "--first-seed", "1000400", "--only", "truth, faults"]  # fmt: skip
+               "--speeds", "20", "32", "--first-seed", "1000400", "--only", "truth, faults",
+               "--folder", str(tmp_path / "kept")]  # fmt: skip
     assert run_command(carry_over.CarryOver, [*options, "--json", str(path)], "carry_over") == 0
     found = json.loads(path.read_text())
     assert [(row["policy"], row["condition"], row["runs"]) for row in found["rows"]] == [
@@ -164,10 +165,41 @@ def test_without_a_name_the_policy_in_models_rides_and_knows_nothing_of_the_cond
     monkeypatch.setattr(carry_over, "MODELS", tmp_path)  # where nothing was trained
     monkeypatch.setattr(carry_over, "make_player", noted)
     options = ["--courses", "1", "--seconds", "2", "--jobs", "1", "--speeds", "20"]
+    options += ["--folder", str(tmp_path / "kept")]
     late = ["--only", "truth, late touches", "--json", str(tmp_path / "found.json")]
     assert run_command(carry_over.CarryOver, [*options, *late], "carry_over") == 0
     assert {spec for spec, _ in known} == {"rule"}
     assert {delays for _, delays in known} == {Config().delays}
+
+
+def test_a_run_is_kept_and_made_again_only_where_something_differs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ridden: list[Any] = []
+    original = ride_courses
+
+    def counted(*task: Any) -> list[Run]:
+        ridden.append(task)
+        return original(*task)
+
+    monkeypatch.setattr(carry_over, "ride_courses", counted)
+
+    def played(policy: str, courses: int = 1) -> Any:
+        path = tmp_path / "found.json"
+        options = ["--policies", f"x={policy}", "--seconds", "2", "--jobs", "1", "--speeds", "20"]
+        options += ["--courses", str(courses), "--only", "truth, faults", "--json", str(path)]
+        options += ["--folder", str(tmp_path / "kept")]
+        assert run_command(carry_over.CarryOver, options, "carry_over") == 0
+        return json.loads(path.read_text())["runs"]
+
+    first = played("rule")
+    assert len(ridden) == 2
+    assert played("rule") == first
+    assert len(ridden) == 2
+    assert played("rule", courses=2)["x"]["truth"][:1] == first["x"]["truth"]
+    assert len(ridden) == 4
+    played("idle")
+    assert len(ridden) == 6
 
 
 @pytest.mark.parametrize(
