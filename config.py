@@ -313,7 +313,10 @@ class PhoneConfig:
     package: str = ""  # the game's app, as in com.example.game; empty is the one in front at the start
     activity: str = ""  # of it, as in .MainActivity; empty is the one its icon starts
     give_up_s: float = 300.0  # a phone that is not back after this ends the program, which saves first
-    back_off_s: tuple[float, float] = (0.5, 15.0)  # between tries to reconnect: doubled from the first on
+    back_off_s: tuple[float, float] = (
+        0.5,
+        15.0,
+    )  # between tries to reconnect, growing by half
     back_tries: int = 2  # Back presses, then starts of the game, to be rid of what is in front of it
     launch_tries: int = 2
     settle_s: float = 1.5  # an app takes this long to come or go

@@ -52,11 +52,11 @@ class Phone(Device, WaitingDevice, Protocol):
 
 
 def back_off(first_s: float, last_s: float) -> Iterator[float]:
-    """How long to wait after each failed try: doubled each time, `last_s` at most, for ever."""
+    """How long to wait after each failed try: half as long again each time, `last_s` at most, for ever."""
     delay_s = first_s
     while True:
         yield delay_s
-        delay_s = min(2 * delay_s, last_s)
+        delay_s = min(1.5 * delay_s, last_s)
 
 
 class KeptPhone:

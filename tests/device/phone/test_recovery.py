@@ -37,9 +37,9 @@ def starts(phone):
     return sum(line.startswith(("monkey", "am start")) for line in phone.log)
 
 
-def test_waits_double_up_to_the_last(phone):
-    delays = back_off(0.5, 4.0)
-    assert [next(delays) for _ in range(6)] == [0.5, 1.0, 2.0, 4.0, 4.0, 4.0]
+def test_waits_grow_by_half_up_to_the_last(phone):
+    delays = back_off(0.5, 2.0)
+    assert [next(delays) for _ in range(6)] == [0.5, 0.75, 1.125, 1.6875, 2.0, 2.0]
 
 
 def test_it_is_found_behind_devices_that_stand_before_it(device):
