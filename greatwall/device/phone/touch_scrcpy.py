@@ -19,7 +19,7 @@ from greatwall.errors import DeviceError, DeviceLost
 
 FINGERS = 10  # as many as the server tells apart
 REFUSAL_S = 0.2  # a phone that takes no touches says so at once
-STRAYS = 2  # at most so many were down when an earlier connection broke: a jump amid a shot
+STRAYS = 2  # at most so many are down unknown to us: a jump amid a shot
 FIRST_ID = 1  # negative ids, as unsigned, mean mouse and virtual fingers
 
 
@@ -45,7 +45,6 @@ class ScrcpyTouch:
         self._down: dict[int, _Finger] = {}
         self._error: DeviceError | None = None
         self._made = 0
-        self._begun = False  # strays were lifted
         self._closed = False
         self._timer = TouchTimer()
 
@@ -125,9 +124,7 @@ class ScrcpyTouch:
         with self._lock:
             self._size = size if self._display is None else oriented(self._display, size)
             self._lift_each()
-            if not self._begun:
-                self._begun = True
-                self._lift_strays()
+            self._lift_strays()
 
     def lift_all(self) -> None:
         with self._lock:
@@ -138,7 +135,8 @@ class ScrcpyTouch:
             self._send_up(finger)
 
     def _lift_strays(self) -> None:
-        """Fingers stay down when the server that put them there dies: an up of the same number lifts them."""
+        """Fingers stay down when the server that put them there dies, and when the up was made for the size
+        before the screen turned, and so was dropped: an up of the same number lifts them."""
         for number in range(FIRST_ID, FIRST_ID + STRAYS):
             self._try(UP, _Finger(number, (0.5, 0.5)))
 

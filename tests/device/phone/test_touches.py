@@ -189,6 +189,34 @@ def test_turning_the_phone_in_a_swipe_leaves_no_finger_down(
     assert phone.facts("fingers_down", "fingers_orphaned") == {"fingers_down": [], "fingers_orphaned": 0}
 
 
+def test_a_finger_whose_up_was_dropped_is_lifted_when_the_new_size_is_known(
+    link: AdbLink, phone: StandInPhone, phone_config: PhoneConfig
+) -> None:
+    phone.reset(playing=True)
+    parts = open_parts(link, phone_config, "scrcpy", "scrcpy", SOON_S)
+    try:
+        parts.capture.resized = None  # the news of the turning comes late
+        parts.touch.swipe((0.2, 0.5), (0.8, 0.5), 60_000)
+        touches_when(phone, lambda all_: any(one["action"] == "down" for one in all_))
+        phone.misbehave("rotate", for_s=60)
+        until(lambda: parts.capture.size == (720, 1280))
+        parts.touch.lift_all()
+        touches_when(phone, lambda all_: (all_[-1]["action"], all_[-1]["fate"]) == ("up", "dropped"))
+        assert phone.facts("fingers_down")["fingers_down"]
+        parts.touch.resized((720, 1280))
+        until(lambda: not phone.facts("fingers_down")["fingers_down"])
+    finally:
+        parts.close()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    deadline = time.perf_counter() + SOON_S
+    while not holds():
+        assert time.perf_counter() < deadline
+        pause.wait(LOOK_S)
+
+
 @pytest.mark.parametrize("capture", ["scrcpy", "screenrecord", "raw"])
 @pytest.mark.parametrize("touch", TOUCHES)
 def test_any_capture_goes_with_any_touch(
