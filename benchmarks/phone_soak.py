@@ -331,7 +331,7 @@ class PhoneSoak:
             resumed_status: int | None = resumed.wait(timeout=RESUME_S)
         except subprocess.TimeoutExpired:
             resumed_status = leave(resumed)
-        words = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        words = without_folder(log.read_text(encoding="utf-8", errors="replace"), folder).splitlines()
         return self._result(seen, facts, rows, saved, died, status, resumed_status, words)
 
     def _result(
@@ -403,6 +403,11 @@ def memory_growth(rss_mb: list[float]) -> float | None:
     fifth = len(rss_mb) // 5
     before, after = statistics.median(rss_mb[fifth : 2 * fifth]), statistics.median(rss_mb[-fifth:])
     return after / before - 1
+
+
+def without_folder(words: str, folder: Path) -> str:
+    """What is published names no path of this machine."""
+    return words.replace(f"{folder}/", "")
 
 
 def verdict(what: str, wanted: str, found: object, holds: bool) -> dict[str, Any]:
