@@ -42,16 +42,16 @@ def _openvino_core() -> Any:
     """OpenVINO's entry, one a process and for good; any thread. Each gives its thread a stack for signal
     handlers and takes it back with its end; two that end in the order they came leave none, and the next
     signal, Ctrl-C say, ends the process (seen with 2026.4)."""
-    with _CORE_LOCK:
-        return _new_openvino_core()
-
-
-@functools.cache
-def _new_openvino_core() -> Any:
     try:
         import openvino
     except ImportError as error:
         raise NotHere("openvino") from error
+    with _CORE_LOCK:
+        return _the_core(openvino)
+
+
+@functools.cache
+def _the_core(openvino: Any) -> Any:
     return openvino.Core()
 
 
