@@ -1,7 +1,9 @@
 """Touches through scrcpy's control socket: 32 bytes each, so that a call costs less than a millisecond.
 
 Fingers are real ones: several may be down at once. The server drops events made for another size than its
-video has by then, so fingers are lifted anew whenever it changes (scrcpy #4925).
+video has by then, so fingers are lifted anew whenever it changes (scrcpy #4925). Nothing says that an up
+arrived, and a finger left down is a jump that never ends: each is said again while no finger is down, when
+it changes nothing (Android drops the up of a pointer that is not down).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from greatwall.errors import DeviceError, DeviceLost
 FINGERS = 10  # as many as the server tells apart
 REFUSAL_S = 0.2  # a phone that takes no touches says so at once
 STRAYS = 2  # at most so many are down unknown to us: a jump amid a shot
+AGAIN_S = (0.4, 1.2)  # after a gesture its up is said again
 FIRST_ID = 1  # negative ids, as unsigned, mean mouse and virtual fingers
 
 
@@ -50,7 +53,7 @@ class ScrcpyTouch:
 
     def tap(self, point: Point) -> None:
         finger = self._put_down(point)
-        self._timer.at((time.perf_counter() + TAP_S, functools.partial(self._lift, finger)))
+        self._lift_at(time.perf_counter() + TAP_S, finger)
 
     def swipe(self, start: Point, end: Point, duration_ms: int) -> None:
         finger = self._put_down(start)
@@ -59,7 +62,12 @@ class ScrcpyTouch:
             (began_s + after_s, functools.partial(self._move, finger, point))
             for after_s, point in swipe_path(start, end, duration_ms)
         ]
-        self._timer.at(*moves, (began_s + duration_ms / 1e3, functools.partial(self._lift, finger)))
+        self._timer.at(*moves)
+        self._lift_at(began_s + duration_ms / 1e3, finger)
+
+    def _lift_at(self, up_s: float, finger: _Finger) -> None:
+        again = ((up_s + after_s, functools.partial(self._lift_again, finger)) for after_s in AGAIN_S)
+        self._timer.at((up_s, functools.partial(self._lift, finger)), *again)
 
     def _put_down(self, point: Point) -> _Finger:
         with self._lock:
@@ -102,6 +110,11 @@ class ScrcpyTouch:
         with self._lock:
             if self._down.get(finger.number) is finger:
                 self._send_up(finger)
+
+    def _lift_again(self, finger: _Finger) -> None:
+        with self._lock:
+            if not self._down and self._error is None:
+                self._try(UP, finger)
 
     # --- with the lock held ---------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config import PhoneConfig
-from greatwall.device.phone import touch_shell
+from greatwall.device.phone import touch_scrcpy, touch_shell
 from greatwall.device.phone.link import AdbLink
 from greatwall.device.phone.parts import make_touch, open_parts
 from greatwall.device.phone.scrcpy_server import ScrcpyServer
@@ -207,6 +207,41 @@ def test_a_finger_whose_up_was_dropped_is_lifted_when_the_new_size_is_known(
         until(lambda: not phone.facts("fingers_down")["fingers_down"])
     finally:
         parts.close()
+
+
+def test_a_finger_whose_up_was_lost_is_lifted_a_moment_later(
+    link: AdbLink, phone: StandInPhone, phone_config: PhoneConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touch_scrcpy, "AGAIN_S", (1.0, 3.0))
+    with touching("scrcpy", link, phone_config) as touch:
+        touch.swipe((0.2, 0.5), (0.8, 0.5), 500)
+        touches_when(phone, lambda all_: bool(all_))
+        phone.misbehave("drop", of="touches", share=1.0)
+        touches_when(phone, lambda all_: (all_[-1]["action"], all_[-1]["fate"]) == ("up", "lost"))
+        assert phone.facts("fingers_down")["fingers_down"]
+        phone.behave()
+        until(lambda: not phone.facts("fingers_down")["fingers_down"])
+
+
+def test_an_up_is_not_said_again_while_another_finger_is_down(
+    link: AdbLink, phone: StandInPhone, phone_config: PhoneConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touch_scrcpy, "AGAIN_S", (0.05,))
+    with touching("scrcpy", link, phone_config) as touch:
+        touch.swipe((0.2, 0.5), (0.8, 0.5), 60_000)
+        touch.tap((0.9, 0.9))
+        touches_when(phone, lambda all_: ups(all_) == 1)
+        threading.Event().wait(0.3)
+        touch.lift_all()
+        touch.tap((0.1, 0.1))
+        until(lambda: ups_at(128, phone) == 2)
+        assert ups_at(1152, phone) == 1
+    assert phone.facts("fingers_down")["fingers_down"] == []
+
+
+def ups_at(x: int, phone: StandInPhone) -> int:
+    """All of them, those of fingers that are not down too."""
+    return ups([one for one in phone.facts("touches")["touches"] if one["x"] == x])
 
 
 def until(holds: Callable[[], bool]) -> None:
