@@ -2,6 +2,8 @@
 
 import contextlib
 import ctypes
+import os
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -13,6 +15,7 @@ from config import GREAT_WALL
 from greatwall.contracts import Action, ActionOrder, HudRead
 from greatwall.errors import DeviceLost, Interruption, WorkerError
 from greatwall.worker import threads
+from greatwall.worker.threads import Pace
 from tests.rigs.workers import make_rig
 
 WAIT, JUMP, SHOOT = Action
@@ -104,6 +107,39 @@ def test_an_order_is_executed_at_once_and_not_with_the_next_frame(rig):
         posted_s = rig.worker.clock.now_s()
         delays.append(rig.act(WAIT, i).executed_at_s - posted_s)
     assert sorted(delays)[5] < 0.015
+
+
+def taken_at(frames_s, period_s):
+    """When each frame is taken: as soon as it is there and the pace allows it; the newest wins."""
+    pace, look_s, taken = Pace(period_s, 0.0), 0.0, []
+    for i, frame_s in enumerate(frames_s):
+        at_s = max(frame_s, look_s)
+        if i + 1 < len(frames_s) and at_s >= frames_s[i + 1]:
+            continue
+        taken.append(at_s)
+        look_s = pace.after(at_s)
+    return taken
+
+
+def test_a_frame_that_came_late_does_not_delay_the_next():
+    frames_s = [i / 30 + (0.025 if i in (7, 20, 21) else 0.0) for i in range(60)]
+    assert taken_at(frames_s, 0.95 / 30) == frames_s
+
+
+def test_a_faster_source_is_looked_at_once_a_period():
+    taken = taken_at([i / 120 for i in range(1200)], 0.95 / 30)
+    assert len(taken) <= 10 * 30 / 0.95 + 2
+    assert len(taken) >= 300
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own elsewhere")
+def test_the_reading_of_the_hud_gives_way_to_frames(rig):
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    found = {
+        name: os.getpriority(os.PRIO_PROCESS, thread.native_id)
+        for name, thread in rig.worker._driver.threads.items()
+    }
+    assert found == {"grab": own, "main loop": own, "ocr": max(own, threads.WAY_NICE)}
 
 
 def test_perception_goes_on_while_nobody_acts(rig):
