@@ -107,6 +107,8 @@ class CarryOver:
     """of each speed, on the game's clock"""
     wall_courses: int = 0
     """of each speed, through vision on the wall clock: two minutes each, on a machine that is else quiet"""
+    wall_only: tuple[str, ...] = ()
+    """names of policies that ride there; none is all"""
     only: tuple[str, ...] = ()
     """names of conditions beside truth; none is all"""
     seconds: float = 120.0
@@ -126,9 +128,14 @@ class CarryOver:
         asked = self.policies or (f"trained={policy_to_play(MODELS, print)}",)
         policies = dict(_named(one) for one in asked)
         free = CarryOver(self.policies, jobs=self.jobs, json=self.json, folder=self.folder)
-        full = dataclasses.replace(self, wall_courses=0) == free
+        full = dataclasses.replace(self, wall_courses=0, wall_only=()) == free
         path = self.json or (RESULT if full else None)
         check_output(path, "--json")
+        for name in self.wall_only:
+            if name not in policies:
+                raise ConfigError(
+                    f"--wall-only: expected some of {', '.join(policies)}; found {name!r}; change it"
+                )
         for spec in policies.values():
             make_player(spec, TRUTH.config())  # a file that is no policy is said before hours are spent
         console = Console()
@@ -178,12 +185,16 @@ class CarryOver:
             if len(found[name, condition.name]) == len(self.speeds) * self.courses:
                 loss = loss_per_100([dataclasses.asdict(one) for one in found[name, condition.name]])
                 console.print(f"{name}, {condition.name}: {loss} lost per 100", highlight=False)
-        for name, spec in policies.items():
-            for speed in self.speeds if self.wall_courses else ():
-                few = tuple(range(self.first_seed, self.first_seed + self.wall_courses))
-                runs = _kept((name, spec, WALL, speed, few, self.seconds, self.folder))
-                found.setdefault((name, WALL.name), []).extend(runs)
-                console.print(f"{name}, {WALL.name}, from {speed:g} m/s: done", highlight=False)
+        on_the_wall = [
+            (name, spec, WALL, speed, (seed,), self.seconds, self.folder)
+            for name, spec in policies.items()
+            if not self.wall_only or name in self.wall_only
+            for speed in self.speeds
+            for seed in range(self.first_seed, self.first_seed + self.wall_courses)
+        ]
+        for number, task in enumerate(on_the_wall, 1):
+            found.setdefault((task[0], WALL.name), []).extend(_kept(task))
+            console.print(f"{WALL.name}: {number} of {len(on_the_wall)}, {task[0]}", highlight=False)
         runs_by_name = {
             name: {
                 condition: [dataclasses.asdict(one) for one in runs]

@@ -202,6 +202,32 @@ def test_a_run_is_kept_and_made_again_only_where_something_differs(
     assert len(ridden) == 6
 
 
+def test_those_named_ride_on_the_wall_clock_too_each_course_kept_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Riding itself is left out here: it takes as long as it says."""
+    ridden: list[tuple[str, str, float, tuple[int, ...]]] = []
+
+    def noted(
+        spec: str, condition: carry_over.Condition, speed: float, seeds: tuple[int, ...], _: float
+    ) -> list[Run]:
+        ridden.append((spec, condition.name, speed, seeds))
+        return [Run(seed, speed, 2.0, 10, 1, {"gap": 1}, 67, "") for seed in seeds]
+
+    monkeypatch.setattr(carry_over, "ride_courses", noted)
+    path = tmp_path / "found.json"
+    options = ["--policies", "a=rule", "b=idle", "--jobs", "1", "--speeds", "20", "32", "--courses", "3"]
+    options += ["--wall-courses", "2", "--wall-only", "b", "--only", "vision", "--json", str(path)]
+    options += ["--folder", str(tmp_path / "kept")]
+    assert run_command(carry_over.CarryOver, options, "carry_over") == 0
+    walls = [(spec, speed, seeds) for spec, name, speed, seeds in ridden if name == carry_over.WALL.name]
+    assert walls == [("idle", speed, (2_000_000 + i,)) for speed in (20.0, 32.0) for i in range(2)]
+    rows = {(row["policy"], row["condition"]): row for row in json.loads(path.read_text())["rows"]}
+    assert ("a", carry_over.WALL.name) not in rows
+    assert rows["b", carry_over.WALL.name]["runs"] == 4
+    assert rows["b", carry_over.WALL.name]["ratio"]["pairs"] == 4
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -210,6 +236,7 @@ def test_a_run_is_kept_and_made_again_only_where_something_differs(
         (["--speeds", "10"], "--speeds: expected some of 20 m/s or more"),
         (["--policies", "x=no/such/file.zip"], "unknown policy 'no/such/file.zip'"),
         (["--wall-courses", "-1"], "--wall-courses: expected 0 or more"),
+        (["--wall-only", "nobody"], "--wall-only: expected some of rule; found 'nobody'"),
         (["--first-seed", "-1"], "--first-seed: expected 0 to"),
     ],
 )
