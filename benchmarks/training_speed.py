@@ -48,6 +48,7 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (ValidationCallback, "_validate", "validation"),
     (StateCallback, "_save", "saving the state"),
 )
+ASIDE = ("validation", "saving the state")  # what is neither stepping nor learning
 WANTED_S = 120.0  # for 100,000 steps on two cores
 
 
@@ -114,7 +115,8 @@ class TrainingSpeed:
             "timesteps": run.model.num_timesteps,
             "seconds": round(seconds, 1),
             "cpu_seconds": round(cpu_seconds, 1),
-            "cpu_seconds_of": {name: round(spent, 1) for name, spent in parts.items()},
+            "seconds_of": {name: round(wall_s, 1) for name, (wall_s, _) in parts.items()},
+            "cpu_seconds_of": {name: round(cpu_s, 1) for name, (_, cpu_s) in parts.items()},
             "steps_per_s": round(run.model.num_timesteps / seconds, 1),
             "load_average_1min": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
             "goes_first": goes_first,
@@ -122,17 +124,19 @@ class TrainingSpeed:
 
 
 @contextlib.contextmanager
-def stopwatches() -> Iterator[dict[str, float]]:
-    """CPU seconds by part, while the context lasts."""
-    spent = dict.fromkeys((name for _, _, name in PARTS), 0.0)
+def stopwatches() -> Iterator[dict[str, tuple[float, float]]]:
+    """Seconds and CPU seconds by part, while the context lasts."""
+    spent = dict.fromkeys((name for _, _, name in PARTS), (0.0, 0.0))
 
     def timed(method: Callable[..., Any], name: str) -> Callable[..., Any]:
         def measured(*arguments: Any, **options: Any) -> Any:
-            began_s = time.process_time()
+            began_s, began_cpu_s = time.perf_counter(), time.process_time()
             try:
                 return method(*arguments, **options)
             finally:
-                spent[name] += time.process_time() - began_s
+                wall_s, cpu_s = spent[name]
+                wall_s += time.perf_counter() - began_s
+                spent[name] = wall_s, cpu_s + time.process_time() - began_cpu_s
 
         return measured
 
@@ -156,6 +160,7 @@ def lines(result: dict[str, Any]) -> str:
 
     limit = f"at most {WANTED_S:.0f} s" if all(run["timesteps"] <= 110_000 for run in runs) else ""
     seconds = [f"{run['seconds']:.0f} s" for run in runs]
+    without = [f"{run['seconds'] - sum(run['seconds_of'][part] for part in ASIDE):.0f} s" for run in runs]
     parts = [name for _, _, name in PARTS if any(run["cpu_seconds_of"][name] for run in runs)]
     return "\n".join(
         [
@@ -165,6 +170,7 @@ def lines(result: dict[str, Any]) -> str:
             "|---|---|" + "---|" * len(runs),
             row("steps", "", [f"{run['timesteps']:,}" for run in runs]),
             row("time", limit, seconds),
+            row("time without validation and saving", "", without),
             row("CPU time of the process that learns", "", [f"{run['cpu_seconds']:.0f} s" for run in runs]),
             *(
                 row(f"of that, {name}", "", [f"{run['cpu_seconds_of'][name]:.0f} s" for run in runs])
