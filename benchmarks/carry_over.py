@@ -161,6 +161,8 @@ class CarryOver:
                 raise ConfigError(f"{flag}: expected 1 or more, found {value:g}; change the number")
         if self.wall_courses < 0:
             raise ConfigError(f"--wall-courses: expected 0 or more, found {self.wall_courses}; change it")
+        if self.wall_only and not self.wall_courses:
+            raise ConfigError("--wall-only: expected --wall-courses above 0 beside it, found 0; add it")
         slowest = TRUTH.config().course.start_speed_m_s
         if not self.speeds or min(self.speeds) < slowest or len(set(self.speeds)) < len(self.speeds):
             raise ConfigError(
@@ -210,6 +212,7 @@ class CarryOver:
             "speeds_m_s": list(self.speeds),
             "courses": [courses.start, courses.stop - 1],
             "wall_courses": self.wall_courses,
+            "wall_only": list(self.wall_only),
             "faults": dataclasses.asdict(FAULTS),
             "late_s": LATE_S,
             "machine": machine(),

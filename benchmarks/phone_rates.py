@@ -181,7 +181,7 @@ def play(options: Rates, server: AdbServer, phone: StandInPhone) -> dict[str, An
             "screen_late": facts["screen_late"] - before["screen_late"],
             "deaths": len(facts["runs"]),
             "distances_m": [run["distance_m"] for run in facts["runs"]],
-            "touches_kept": facts["touches_kept"],
+            "downs_kept": facts["downs_kept"],
             "touches_dropped": facts["touches_dropped"],
             "fingers_down": facts["fingers_down"],
         },
@@ -247,9 +247,9 @@ def table(result: dict[str, Any]) -> str:
         ("detector and scan, p50 / p95", "", both(figures["detector_ms"])),
         ("deaths, each with a restart", "several", str(phone["deaths"])),
         (
-            "touches felt / dropped for a wrong size",
+            "fingers put down / events dropped for a wrong size",
             "",
-            f"{phone['touches_kept']} / {phone['touches_dropped']}",
+            f"{phone['downs_kept']} / {phone['touches_dropped']}",
         ),
         *(
             (f"cores used by {name}", "", f"{used:.2f}")

@@ -128,18 +128,16 @@ class Watch:
         self.begun = False
 
     def look(self) -> None:
-        facts = self._phone.facts(
-            "now_s", "fingers_down", "foreground", "touches", "touches_kept", "is_awake"
-        )
+        facts = self._phone.facts("now_s", "fingers_down", "foreground", "touches", "downs_kept", "is_awake")
         now_s = time.monotonic()
         self._judge_fingers(facts["fingers_down"], now_s)
         self._judge_covered(facts, now_s)
         rows = _lines(self._files.episodes)
         self._note_save()
-        progress = (facts["touches_kept"], rows)
+        progress = (facts["downs_kept"], rows)
         if progress != self._progress:
             self._progress, self._active_s = progress, now_s
-            self.begun = self.begun or facts["touches_kept"] > 0
+            self.begun = self.begun or facts["downs_kept"] > 0
         if self.begun:
             self.seen.quiet_s = max(self.seen.quiet_s, now_s - self._active_s)
         if now_s >= self._rss_due_s:

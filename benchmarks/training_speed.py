@@ -170,7 +170,7 @@ def lines(result: dict[str, Any]) -> str:
             "|---|---|" + "---|" * len(runs),
             row("steps", "", [f"{run['timesteps']:,}" for run in runs]),
             row("time", limit, seconds),
-            row("time without validation and saving", "", without),
+            row("time without validation and saving the state", "", without),
             row("CPU time of the process that learns", "", [f"{run['cpu_seconds']:.0f} s" for run in runs]),
             *(
                 row(f"of that, {name}", "", [f"{run['cpu_seconds_of'][name]:.0f} s" for run in runs])

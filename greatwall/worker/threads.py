@@ -42,15 +42,15 @@ def give_way() -> None:
 
 
 class Pace:
-    """When to look again, so that things are taken once a period at most. Up to a period that was not used
+    """When to look again, so that things are taken once a period at most. Up to `credit_s` that was not used
     is used later: what came late does not delay the next. Seconds of any clock; pure."""
 
-    def __init__(self, period_s: float, now_s: float) -> None:
-        self._period_s, self._due_s = period_s, now_s
+    def __init__(self, period_s: float, credit_s: float, now_s: float) -> None:
+        self._period_s, self._credit_s, self._due_s = period_s, credit_s, now_s
 
     def after(self, taken_s: float) -> float:
         """The time of the next look, something having been taken at `taken_s`."""
-        self._due_s = max(self._due_s, taken_s - self._period_s) + self._period_s
+        self._due_s = max(self._due_s, taken_s - self._credit_s) + self._period_s
         return self._due_s
 
 
@@ -217,14 +217,14 @@ class ThreadDriver:
     # --- the loops ----------------------------------------------------------------------------
 
     def _grab_loop(self) -> None:
-        """`grab_hz` distinct frames a second. Looks a little early; when the frame is still the old one, as
-        soon as the device says there is another, or again soon where it does not say: that keeps in step
-        with a source of the same rate, so frames are fresh."""
+        """`grab_hz` distinct frames a second. Looks a little early; when the frame is still the old one,
+        again soon, which keeps in step with a source of the same rate. A device that tells of its frames is
+        not polled: it wakes the loop, and there a frame that came late does not delay the next."""
         stages, clock = self._stages, self._clock
         device = stages.device
         tells = device if isinstance(device, WaitingDevice) else None
         period_s = EARLY / self._config.grab_hz
-        pace = Pace(period_s, clock.now_s())
+        pace = Pace(period_s, period_s if tells else 0.0, clock.now_s())
         while not self._stop.is_set():
             began_s = clock.now_s()
             if stages.grab(stages.slot.run):

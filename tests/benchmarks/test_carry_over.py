@@ -236,7 +236,11 @@ def test_those_named_ride_on_the_wall_clock_too_each_course_kept_alone(
         (["--speeds", "10"], "--speeds: expected some of 20 m/s or more"),
         (["--policies", "x=no/such/file.zip"], "unknown policy 'no/such/file.zip'"),
         (["--wall-courses", "-1"], "--wall-courses: expected 0 or more"),
-        (["--wall-only", "nobody"], "--wall-only: expected some of rule; found 'nobody'"),
+        (["--wall-only", "rule"], "--wall-only: expected --wall-courses above 0"),
+        (
+            ["--wall-courses", "1", "--wall-only", "nobody"],
+            "--wall-only: expected some of rule; found 'nobody'",
+        ),
         (["--first-seed", "-1"], "--first-seed: expected 0 to"),
     ],
 )

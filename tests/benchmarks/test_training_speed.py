@@ -23,7 +23,11 @@ def test_a_run_is_timed_with_its_parts_and_its_page_written(
     assert found["timesteps"] >= 512
     assert 0 < found["cpu_seconds_of"]["updates"] < found["cpu_seconds"]
     assert found["cpu_seconds_of"]["validation"] > 0
+    aside_s = found["seconds_of"]["validation"] + found["seconds_of"]["saving the state"]
+    assert 0 < aside_s < found["seconds"]
     text = page.read_text()
+    row = f"| time without validation and saving the state |  | {found['seconds'] - aside_s:.0f} s |"
+    assert row in text
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "\nold\n" not in text

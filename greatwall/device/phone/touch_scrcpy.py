@@ -2,8 +2,8 @@
 
 Fingers are real ones: several may be down at once. The server drops events made for another size than its
 video has by then, so fingers are lifted anew whenever it changes (scrcpy #4925). Nothing says that an up
-arrived, and a finger left down is a jump that never ends: each is said again while no finger is down, when
-it changes nothing (Android drops the up of a pointer that is not down).
+arrived, and a finger left down is a jump that never ends: an up is said again while no finger is down, until
+its number is used anew or everything is lifted. The server passes such an up on, and Android drops it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from greatwall.errors import DeviceError, DeviceLost
 FINGERS = 10  # as many as the server tells apart
 REFUSAL_S = 0.2  # a phone that takes no touches says so at once
 STRAYS = 2  # at most so many are down unknown to us: a jump amid a shot
-AGAIN_S = (0.4, 1.2)  # after a gesture its up is said again
+AGAIN_S = (0.4, 1.2)  # after an up it is said again: later than a next jump comes, sooner than a run is over
 FIRST_ID = 1  # negative ids, as unsigned, mean mouse and virtual fingers
 
 
@@ -46,6 +46,7 @@ class ScrcpyTouch:
         self._lock = threading.Lock()  # of all below
         self._size: Size = display or (0, 0)
         self._down: dict[int, _Finger] = {}
+        self._lifted: dict[int, _Finger] = {}  # whose ups may be said again
         self._error: DeviceError | None = None
         self._made = 0
         self._closed = False
@@ -53,7 +54,7 @@ class ScrcpyTouch:
 
     def tap(self, point: Point) -> None:
         finger = self._put_down(point)
-        self._lift_at(time.perf_counter() + TAP_S, finger)
+        self._timer.at((time.perf_counter() + TAP_S, functools.partial(self._lift, finger)))
 
     def swipe(self, start: Point, end: Point, duration_ms: int) -> None:
         finger = self._put_down(start)
@@ -62,12 +63,7 @@ class ScrcpyTouch:
             (began_s + after_s, functools.partial(self._move, finger, point))
             for after_s, point in swipe_path(start, end, duration_ms)
         ]
-        self._timer.at(*moves)
-        self._lift_at(began_s + duration_ms / 1e3, finger)
-
-    def _lift_at(self, up_s: float, finger: _Finger) -> None:
-        again = ((up_s + after_s, functools.partial(self._lift_again, finger)) for after_s in AGAIN_S)
-        self._timer.at((up_s, functools.partial(self._lift, finger)), *again)
+        self._timer.at(*moves, (began_s + duration_ms / 1e3, functools.partial(self._lift, finger)))
 
     def _put_down(self, point: Point) -> _Finger:
         with self._lock:
@@ -78,6 +74,7 @@ class ScrcpyTouch:
             finger = _Finger(number, point)
             self._send(DOWN, finger)
             self._down[number] = finger
+            self._lifted.pop(number, None)
             self._made += 1
             return finger
 
@@ -111,9 +108,9 @@ class ScrcpyTouch:
             if self._down.get(finger.number) is finger:
                 self._send_up(finger)
 
-    def _lift_again(self, finger: _Finger) -> None:
+    def _say_up_again(self, finger: _Finger) -> None:
         with self._lock:
-            if not self._down and self._error is None:
+            if self._lifted.get(finger.number) is finger and not self._down and self._error is None:
                 self._try(UP, finger)
 
     # --- with the lock held ---------------------------------------------------------------------
@@ -121,6 +118,11 @@ class ScrcpyTouch:
     def _send_up(self, finger: _Finger) -> None:
         del self._down[finger.number]
         self._try(UP, finger)
+        self._lifted[finger.number] = finger
+        now_s = time.perf_counter()
+        self._timer.at(
+            *((now_s + after_s, functools.partial(self._say_up_again, finger)) for after_s in AGAIN_S)
+        )
 
     def _try(self, action: int, finger: _Finger) -> None:
         try:
@@ -140,8 +142,10 @@ class ScrcpyTouch:
             self._lift_strays()
 
     def lift_all(self) -> None:
+        """The last word: no up is said again after it."""
         with self._lock:
             self._lift_each()
+            self._lifted.clear()
 
     def _lift_each(self) -> None:
         for finger in list(self._down.values()):

@@ -214,7 +214,7 @@ def test_a_finger_whose_up_was_lost_is_lifted_a_moment_later(
 ) -> None:
     monkeypatch.setattr(touch_scrcpy, "AGAIN_S", (1.0, 3.0))
     with touching("scrcpy", link, phone_config) as touch:
-        touch.swipe((0.2, 0.5), (0.8, 0.5), 500)
+        touch.swipe((0.2, 0.5), (0.8, 0.5), 2000)
         touches_when(phone, lambda all_: bool(all_))
         phone.misbehave("drop", of="touches", share=1.0)
         touches_when(phone, lambda all_: (all_[-1]["action"], all_[-1]["fate"]) == ("up", "lost"))
@@ -231,12 +231,45 @@ def test_an_up_is_not_said_again_while_another_finger_is_down(
         touch.swipe((0.2, 0.5), (0.8, 0.5), 60_000)
         touch.tap((0.9, 0.9))
         touches_when(phone, lambda all_: ups(all_) == 1)
-        threading.Event().wait(0.3)
+        pass_time(touch)
         touch.lift_all()
         touch.tap((0.1, 0.1))
         until(lambda: ups_at(128, phone) == 2)
         assert ups_at(1152, phone) == 1
-    assert phone.facts("fingers_down")["fingers_down"] == []
+
+
+def test_an_up_is_not_said_again_once_its_finger_is_down_anew(
+    link: AdbLink, phone: StandInPhone, phone_config: PhoneConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touch_scrcpy, "AGAIN_S", (0.5,))
+    with touching("scrcpy", link, phone_config) as touch:
+        touch.tap((0.9, 0.9))
+        touches_when(phone, lambda all_: ups(all_) == 1)
+        touch.tap((0.1, 0.1))
+        until(lambda: ups_at(128, phone) == 2)
+        assert ups_at(1152, phone) == 1
+
+
+def test_after_lifting_all_no_up_is_said_again(
+    link: AdbLink, phone: StandInPhone, phone_config: PhoneConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touch_scrcpy, "AGAIN_S", (0.05,))
+    with touching("scrcpy", link, phone_config) as touch:
+        touch.swipe((0.9, 0.9), (0.9, 0.9), 60_000)
+        touches_when(phone, lambda all_: bool(all_))
+        touch.lift_all()
+        pass_time(touch)
+        touch.tap((0.1, 0.1))
+        until(lambda: ups_at(128, phone) == 2)
+        assert ups_at(1152, phone) == 1
+
+
+def pass_time(touch: Touch) -> None:
+    """Until all that is due within 0.1 s is done."""
+    assert isinstance(touch, touch_scrcpy.ScrcpyTouch)
+    done = threading.Event()
+    touch._timer.at((time.perf_counter() + 0.1, done.set))
+    assert done.wait(SOON_S)
 
 
 def ups_at(x: int, phone: StandInPhone) -> int:

@@ -19,6 +19,7 @@ class Log:
         self.notes: deque[str] = deque(maxlen=KEPT)
         self.errors: deque[str] = deque(maxlen=KEPT)  # of the stand-in itself: always empty
         self.counts = {"kept": 0, "lost": 0, "dropped": 0}
+        self.downs = 0  # that were kept
 
     def opened(self, service: str) -> None:
         self.services.append(service)
@@ -34,6 +35,7 @@ class Log:
     ) -> None:
         """One touch event as it came; `at_s` is monotonic, x and y px of the display."""
         self.counts[fate] += 1
+        self.downs += (action, fate) == ("down", "kept")
         self.touches.append(
             {"at_s": time.monotonic(), "action": action, "pointer": pointer, "x": x, "y": y,
              "size": list(size), "via": via, "fate": fate}
@@ -47,6 +49,7 @@ class Log:
             "touches_dropped": self.counts["dropped"],
             "touches_lost": self.counts["lost"],
             "touches_kept": self.counts["kept"],
+            "downs_kept": self.downs,
             "notes": list(self.notes),
             "errors": list(self.errors),
         }
